@@ -1,0 +1,35 @@
+package toolguard
+
+import "context"
+
+// Scope says whose call this is. It travels in the context, and every field
+// may be empty: an empty field turns off what depends on it.
+type Scope struct {
+	// Tenant separates breakers and stored answers of different customers.
+	Tenant string
+	// Principal is the person or service on whose behalf the agent acts.
+	Principal string
+	// Session is one conversation.
+	Session string
+	// Turn is one message of the user inside a session.
+	Turn string
+	// Run and Step are the host's durable identity of this piece of work.
+	Run, Step string
+	// Model and PromptVersion are recorded with every event.
+	Model, PromptVersion string
+}
+
+type scopeKey struct{}
+
+// WithScope returns a context that carries s in place of any scope before it.
+func WithScope(ctx context.Context, s Scope) context.Context {
+	return context.WithValue(ctx, scopeKey{}, &s)
+}
+
+// ScopeFrom returns the scope ctx carries, or the zero Scope.
+func ScopeFrom(ctx context.Context) Scope {
+	if s, ok := ctx.Value(scopeKey{}).(*Scope); ok {
+		return *s
+	}
+	return Scope{}
+}
