@@ -50,6 +50,8 @@ const (
 	CodeBadResponse   Code = "bad_response"   // the service's answer could not be read
 	CodeCommandFailed Code = "command_failed" // a program the tool ran reported failure
 	CodeCanceled      Code = "canceled"       // the caller canceled the call
+	CodeControlFlow   Code = "control_flow"   // the host took the call over; see Options.PassThrough
+	CodeInternalError Code = "internal_error" // a fault of the guard itself
 	CodeUnknownError  Code = "unknown_error"  // none of the above
 )
 
@@ -81,7 +83,9 @@ type codeRow struct {
 	// definite: the downstream gave a complete answer, so that the last
 	// request of the attempt had no effect.
 	definite bool
-	retry    retryKind
+	// resend: a model may usefully send the very same call again later.
+	resend bool
+	retry  retryKind
 }
 
 // codeTable is the one place where codes get their meaning.
@@ -92,25 +96,25 @@ var codeTable = []codeRow{
 	{code: CodeInvalidArgument, category: CategoryParam, definite: true},
 	{code: CodeUnknownTool, category: CategoryParam, outcome: OutcomeNotStarted, neutral: true},
 
-	{code: CodeAttemptTimeout, category: CategoryTimeout, counted: true, retry: retryBackoff},
-	{code: CodeAbandoned, category: CategoryTimeout, counted: true},
-	{code: CodeDownstreamTimeout, category: CategoryTimeout, counted: true, retry: retryBackoff},
+	{code: CodeAttemptTimeout, category: CategoryTimeout, counted: true, resend: true, retry: retryBackoff},
+	{code: CodeAbandoned, category: CategoryTimeout, counted: true, resend: true},
+	{code: CodeDownstreamTimeout, category: CategoryTimeout, counted: true, resend: true, retry: retryBackoff},
 	{code: CodeCallerDeadline, category: CategoryTimeout, neutral: true},
-	{code: CodeBudgetExhausted, category: CategoryTimeout, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeBudgetExhausted, category: CategoryTimeout, outcome: OutcomeNotStarted, neutral: true, resend: true},
 
-	{code: CodeConnectionRefused, category: CategoryUnavailable, counted: true, retry: retryBackoff},
-	{code: CodeConnectionLost, category: CategoryUnavailable, counted: true, retry: retryBackoff},
-	{code: CodeDNSFailure, category: CategoryUnavailable, counted: true, retry: retryBackoff},
+	{code: CodeConnectionRefused, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
+	{code: CodeConnectionLost, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
+	{code: CodeDNSFailure, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
 	{code: CodeTLSFailure, category: CategoryUnavailable, counted: true},
-	{code: CodeServiceUnavailable, category: CategoryUnavailable, counted: true, retry: retryBackoff},
-	{code: CodeServerError, category: CategoryUnavailable, counted: true, retry: retryBackoff},
-	{code: CodeRateLimited, category: CategoryUnavailable, definite: true, retry: retryRateLimit},
-	{code: CodeResourceExhausted, category: CategoryUnavailable, counted: true, retry: retryBackoff},
-	{code: CodeRolledBack, category: CategoryUnavailable, definite: true, retry: retryBackoff},
+	{code: CodeServiceUnavailable, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
+	{code: CodeServerError, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
+	{code: CodeRateLimited, category: CategoryUnavailable, definite: true, resend: true, retry: retryRateLimit},
+	{code: CodeResourceExhausted, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
+	{code: CodeRolledBack, category: CategoryUnavailable, definite: true, resend: true, retry: retryBackoff},
 	{code: CodeNotInstalled, category: CategoryUnavailable, counted: true},
-	{code: CodeBreakerOpen, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
-	{code: CodeOverloaded, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
-	{code: CodeToolStuck, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeBreakerOpen, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true, resend: true},
+	{code: CodeOverloaded, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true, resend: true},
+	{code: CodeToolStuck, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true, resend: true},
 	{code: CodeShuttingDown, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
 
 	{code: CodeBusinessRule, category: CategoryBusiness, definite: true},
@@ -124,9 +128,11 @@ var codeTable = []codeRow{
 
 	{code: CodePanic, category: CategoryUnknown},
 	{code: CodeExited, category: CategoryUnknown},
-	{code: CodeBadResponse, category: CategoryUnknown, retry: retryBackoff},
+	{code: CodeBadResponse, category: CategoryUnknown, retry: retryBackoff, resend: true},
 	{code: CodeCommandFailed, category: CategoryUnknown},
 	{code: CodeCanceled, category: CategoryUnknown, neutral: true},
+	{code: CodeControlFlow, category: CategoryUnknown, neutral: true},
+	{code: CodeInternalError, category: CategoryUnknown, neutral: true},
 	{code: CodeUnknownError, category: CategoryUnknown},
 }
 

@@ -1,0 +1,191 @@
+package toolguard
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/cause"
+	"github.com/toolguard-go/toolguard/internal/schema"
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// answer turns how the call stands into the envelope. It is the one exit.
+func (c *call) answer() (e Envelope) {
+	defer func() {
+		if recover() != nil {
+			e = c.lastResort()
+		}
+	}()
+	e = Envelope{
+		OK: c.failure == nil, CallID: c.in.ID, Tool: c.guard.info.Name, Args: c.args, Key: c.keyIfMade(),
+		Attempts: c.attempts, Degraded: c.source, control: c.control,
+		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
+	}
+	if e.OK {
+		c.answerSuccess(&e)
+	} else {
+		c.answerFailure(&e)
+	}
+	e.Notes = c.spell(e.words)
+	return e
+}
+
+// lastResort answers when wording the answer itself failed. It claims nothing
+// that is not certain.
+func (c *call) lastResort() Envelope {
+	outcome := c.outcome
+	return Envelope{
+		CallID: c.in.ID, Tool: c.guard.info.Name, Attempts: c.attempts, control: c.control,
+		Error:      &Failure{Code: CodeInternalError, Outcome: outcome, Message: string(prompts.English().AppendMessage(nil, string(CodeInternalError), nil))},
+		Suggestion: string(prompts.English().AppendStep(nil, prompts.StepAskCheckUnknown, nil)),
+		cause:      c.lastErr(), words: prompts.English(),
+	}
+}
+
+func (c *call) answerSuccess(e *Envelope) {
+	e.Result = c.guard.presentable(c.result, &c.notes)
+	if e.Result.content() == "" && len(e.Result.Parts) == 0 && len(c.notes) == 0 {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteEmptySuccess})
+	}
+	if poses(e.Result.content(), e.words) {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteWrappedAsData})
+	}
+}
+
+func (c *call) answerFailure(e *Envelope) {
+	f := c.failure
+	if f.adopted != nil {
+		c.answerAdopted(e, f.adopted)
+		return
+	}
+	step, resend := c.step()
+	v := c.vars()
+	e.cause = f.err
+	e.Error = &Failure{
+		Category: f.Code.Category(), Code: f.Code, Retryable: resend, Outcome: c.outcome,
+		RetryAfter: f.RetryAfter, Message: c.message(e.words, v), Quote: c.quote(e.words),
+		Violations: c.violationsIn(e.words), More: f.more, Example: f.example, Incident: v.Incident,
+	}
+	if f.RetryAfter > 0 {
+		e.RetryAt = time.Now().Add(f.RetryAfter)
+	}
+	e.Suggestion = string(e.words.AppendStep(make([]byte, 0, 256), step, v))
+}
+
+// answerAdopted passes on an inner guard's failure. Its words were chosen by the
+// guard that knew more.
+func (c *call) answerAdopted(e *Envelope, inner *Envelope) {
+	failure := *inner.Error
+	failure.Outcome = c.outcome
+	e.Error, e.Suggestion, e.RetryAt = &failure, inner.Suggestion, inner.RetryAt
+	e.cause = c.failure.err
+	if e.Key == "" {
+		e.Key = inner.Key
+	}
+	c.notes = append(c.notes, inner.Notes...)
+}
+
+// vars are what the phrases of a failure may speak of.
+func (c *call) vars() *prompts.Vars {
+	f, info := c.failure, &c.guard.info
+	v := &prompts.Vars{
+		Tool: info.Name, Name: f.field, Contact: c.guard.opts.Render.Contact, Incident: incident(),
+		Wait: f.RetryAfter, Timeout: c.guard.opts.Timeout.Attempt,
+		Alternatives: info.Alternatives, Verify: info.VerifyWith, Missing: c.missing(),
+	}
+	if f.status > 0 {
+		v.Status = strconv.Itoa(f.status)
+	}
+	if f.RetryAfter > longWait {
+		v.At = time.Now().Add(f.RetryAfter)
+	}
+	if f.Code == CodeToolStuck {
+		v.Count = int(c.guard.counters.abandoned.Load())
+	}
+	return v
+}
+
+// message says what happened, in the author's words if there are some, and what
+// that means for the effect.
+func (c *call) message(words *prompts.Catalogue, v *prompts.Vars) string {
+	f := c.failure
+	b := make([]byte, 0, 192)
+	if f.Message != "" {
+		b = append(b, c.guard.authored(f.Message)...)
+	} else {
+		b = words.AppendMessage(b, string(f.Code), v)
+	}
+	if f.Code.Category() == CategoryParam && c.outcome == OutcomeNotStarted {
+		return string(b)
+	}
+	return string(words.AppendOutcome(words.AppendGap(b), c.outcomePhrase(), nil))
+}
+
+// outcomePhrase says of a failed look-up that it proves nothing about the data.
+func (c *call) outcomePhrase() prompts.Outcome {
+	switch c.failure.Code.Category() {
+	case CategoryTimeout, CategoryUnavailable, CategoryUnknown:
+		if c.guard.info.Effect == ReadOnly {
+			return prompts.OutcomeUnread
+		}
+	}
+	return prompts.Outcome(c.outcome.String())
+}
+
+// maxQuote bounds foreign text in an envelope, in bytes.
+const maxQuote = 300
+
+// quote frames what the tool said as data: only a chain of plain texts, unless
+// the policy quotes every cause. The text is redacted before it is cut.
+func (c *call) quote(words *prompts.Catalogue) string {
+	f, policy := c.failure, &c.guard.opts.Render
+	text := f.quote
+	if policy.QuoteCauses && f.err != nil && f.Message == "" {
+		text = cause.Text(f.err, 4*maxQuote)
+	}
+	if policy.HideCauses || text == "" || text == f.Message {
+		return ""
+	}
+	return string(words.AppendFrame(nil, prompts.FrameQuote, &prompts.Vars{Text: c.guard.cutRedacted(text, maxQuote)}))
+}
+
+// missing are the names of required arguments that are not there.
+func (c *call) missing() []string {
+	var names []string
+	for _, v := range c.failure.violations {
+		if v.Rule == schema.RuleRequired {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// incident returns a short id, unique enough to find an event by.
+func incident() string {
+	const letters = "abcdefghijkmnpqrstuvwxyz23456789"
+	var id [8]byte
+	for i, r := 0, rand.Uint64(); i < len(id); i, r = i+1, r>>5 {
+		id[i] = letters[r&31]
+	}
+	return string(id[:])
+}
+
+// spell puts the notes into words.
+func (c *call) spell(words *prompts.Catalogue) []Note {
+	for i := range c.notes {
+		n := &c.notes[i]
+		if n.Text == "" {
+			n.Text = string(words.AppendNote(nil, n.Kind, c.noteVars(n)))
+		}
+	}
+	return c.notes
+}
+
+func (c *call) noteVars(n *Note) *prompts.Vars {
+	v := &prompts.Vars{Tool: c.guard.info.Name, Path: n.Path, Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media}
+	if d := c.source; d != nil && n.Kind == prompts.NoteDegraded {
+		v.Source, v.Age, v.Missing = d.Source, d.Age, d.Missing
+	}
+	return v
+}

@@ -1,0 +1,208 @@
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// attempt makes one attempt and reports whether it failed, so that the next step
+// is to think about another. A refusal is no attempt.
+func (c *call) attempt() bool {
+	if !c.ready() {
+		return false
+	}
+	limit, ok := c.attemptLimit()
+	if !ok {
+		return c.refuse(CodeBudgetExhausted, 0)
+	}
+	s, ok := c.guard.limiter.acquire(c.ctx, c.resource())
+	if !ok {
+		return c.refuse(CodeOverloaded, 0)
+	}
+	p, wait, ok := c.guard.breakers.acquire(c.breakerKey())
+	if !ok {
+		s.releasePlace()
+		s.leaveQueue()
+		return c.refuse(CodeBreakerOpen, wait)
+	}
+	c.conduct(&s, &p, limit)
+	return c.failure != nil
+}
+
+// ready looks at what may have changed while the call waited.
+func (c *call) ready() bool {
+	switch {
+	case c.ctx.Err() != nil:
+		return c.refuse(c.callerCode(), 0)
+	case int(c.guard.counters.abandoned.Load()) >= c.guard.opts.Timeout.MaxAbandoned:
+		return c.refuse(CodeToolStuck, 0)
+	}
+	return true
+}
+
+// attemptLimit returns how long the next attempt may take. Attempts leave a
+// quarter of the budget to a fallback or a status query.
+func (c *call) attemptLimit() (limit time.Duration, ok bool) {
+	limit = c.guard.opts.Timeout.Attempt
+	if c.deadline.IsZero() {
+		return limit, true
+	}
+	left := time.Until(c.deadline) - c.reserve()
+	return min(limit, left), left > 0
+}
+
+func (c *call) reserve() time.Duration {
+	if c.guard.fallback == nil && c.guard.gates.status == nil {
+		return 0
+	}
+	return c.guard.opts.Timeout.Budget / 4
+}
+
+// conduct runs the attempt and lets go of what it held, on every path.
+func (c *call) conduct(s *slot, p *permit, limit time.Duration) {
+	c.attempts++
+	c.guard.counters.attempts.Add(1)
+	ctx, endSpan := c.startSpan(c.ctx, EventAttempt)
+	a := c.start(ctx, s, limit)
+	returned := c.await(a, limit)
+	c.read(a, returned)
+	changes := p.report(c.breakerVerdict(a, limit))
+	s.releasePlace()
+	if returned {
+		s.leaveQueue()
+	}
+	c.note(a, changes, endSpan)
+}
+
+// read takes over what the attempt came to.
+func (c *call) read(a *attempt, returned bool) {
+	switch {
+	case !returned:
+		c.failAttempt(a, diagnosis{Verdict: Verdict{Code: a.stopCode(true)}}, nil)
+	case a.control:
+		c.control = a.err
+		c.failAttempt(a, a.diagnosis, a.err)
+	case a.failed():
+		c.failAttempt(a, a.diagnosis, a.err)
+	case a.result.envelope != nil:
+		c.adopt(a, a.result.envelope)
+	default:
+		c.succeed(a)
+	}
+}
+
+func (c *call) failAttempt(a *attempt, d diagnosis, err error) {
+	c.settleOutcome(c.guard.info.outcomeOf(&d, &a.evidence))
+	c.failure = &failure{diagnosis: d, err: err}
+}
+
+func (c *call) succeed(a *attempt) {
+	c.failure, c.result = nil, a.result
+	c.notes = append(c.notes, a.result.notes...)
+	c.settleOutcome(OutcomeSucceeded)
+	if a.err != nil {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteTypedNilError})
+	}
+	if c.ctx.Err() != nil {
+		c.notes = append(c.notes, Note{Kind: noteCanceledMeanwhile})
+	}
+}
+
+// adopt takes the answer of an inner guard for the tool's own.
+func (c *call) adopt(a *attempt, inner *Envelope) {
+	if inner.OK {
+		a.result = inner.Result
+		c.succeed(a)
+		c.notes = append(c.notes, inner.Notes...)
+		return
+	}
+	e := inner.Error
+	d := diagnosis{Verdict: Verdict{Code: e.Code, Outcome: e.Outcome, RetryAfter: e.RetryAfter, Message: e.Message}, claimed: true}
+	c.failAttempt(a, d, inner.Err())
+	c.failure.adopted = inner
+}
+
+// failed reports whether the attempt ended in an error; a typed nil is none.
+func (a *attempt) failed() bool { return a.err != nil && !a.typedNil }
+
+// stopCode is the code of an attempt that was told to stop.
+func (a *attempt) stopCode(abandoned bool) Code {
+	switch a.stopReason() {
+	case stopCallerDeadline:
+		return CodeCallerDeadline
+	case stopCallerCanceled:
+		return CodeCanceled
+	}
+	if abandoned {
+		return CodeAbandoned
+	}
+	return CodeAttemptTimeout
+}
+
+// breakerVerdict is what the attempt tells the breaker. A deadline cut short by
+// the budget says something about the tool only if the tool had half its time.
+func (c *call) breakerVerdict(a *attempt, limit time.Duration) error {
+	if c.failure == nil {
+		return nil
+	}
+	row := c.failure.Code.row()
+	switch {
+	case row.neutral || c.control != nil:
+		return errNeutral
+	case !row.counted:
+		return nil
+	case row.code == CodeAttemptTimeout || row.code == CodeAbandoned:
+		if limit < c.guard.opts.Timeout.Attempt/2 {
+			return errNeutral
+		}
+	}
+	return errCounted
+}
+
+func (c *call) breakerKey() breakerKey {
+	key := breakerKey{target: c.guard.info.Name, tenant: c.scope.Tenant}
+	if c.guard.sharesBreaker() {
+		key.target = c.guard.info.Dependency
+	}
+	return key
+}
+
+// attemptArgs gives each attempt bytes of its own: an abandoned one may still
+// hold the last. Tools made by [Func] only read them.
+func (c *call) attemptArgs() json.RawMessage {
+	if c.guard.args.borrowed {
+		return c.args
+	}
+	return slices.Clone(c.args)
+}
+
+// resource is the value of the arguments that serialise calls, or "".
+func (c *call) resource() string {
+	if len(c.guard.opts.Concurrency.SerializeBy) == 0 || c.guard.limiter == nil {
+		return ""
+	}
+	return c.guard.args.resource(&c.doc, c.guard.opts.Concurrency.SerializeBy)
+}
+
+// late settles an abandoned attempt that ended after all.
+func (c *call) late(a *attempt) {
+	c.guard.counters.abandoned.Add(-1)
+	a.slot.leaveQueue()
+	c.observeLate(a)
+}
+
+// callerCode is the code of a call whose caller gave up.
+func (c *call) callerCode() Code {
+	if c.callerStop() == stopCallerDeadline {
+		return CodeCallerDeadline
+	}
+	return CodeCanceled
+}
+
+func (c *call) startSpan(ctx context.Context, kind EventKind) (context.Context, func(Event)) {
+	return c.guard.events.startSpan(ctx, func() Event { return c.newEvent(kind) })
+}

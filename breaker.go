@@ -1,0 +1,285 @@
+package toolguard
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/toolguard-go/toolguard/internal/lru"
+)
+
+// BreakerPolicy says when a tool that keeps failing is left alone for a while.
+// Only timeouts and unavailability count; a business refusal is a sign of life,
+// and a cancelled call says nothing either way.
+type BreakerPolicy struct {
+	// Off admits every call.
+	Off bool
+	// Failures in a row open the breaker. If zero, 5.
+	Failures int
+	// Rate of failures, above 0 and up to 1, opens the breaker as well once
+	// Window has seen MinCalls. If zero, only Failures counts.
+	Rate float64
+	// Window is how far Rate looks back. If zero, twice the call budget. A
+	// shorter one is refused: slow outcomes would fall out of it unseen.
+	Window time.Duration
+	// MinCalls is how many calls Rate needs. If zero, 10.
+	MinCalls int
+	// OpenFor is how long an open breaker refuses before it lets one call
+	// through to see. If zero, 30 s.
+	OpenFor time.Duration
+	// MaxKeys bounds the breakers kept, one for each tool or dependency and
+	// tenant; the one unused for longest goes first. If zero, 1024.
+	MaxKeys int
+}
+
+func (p BreakerPolicy) withDefaults(budget time.Duration) BreakerPolicy {
+	setDefault(&p.Failures, 5)
+	setDefault(&p.Window, 2*budget)
+	setDefault(&p.MinCalls, 10)
+	setDefault(&p.OpenFor, 30*time.Second)
+	setDefault(&p.MaxKeys, 1024)
+	return p
+}
+
+func (p BreakerPolicy) check(budget time.Duration) error {
+	if p.Rate > 0 && p.Window != 0 && p.Window < 2*budget {
+		return fmt.Errorf("toolguard: Options.Breaker.Window %v is shorter than twice the call budget %v", p.Window, budget)
+	}
+	if !(p.Rate >= 0 && p.Rate <= 1) {
+		return badOption("Breaker.Rate", p.Rate, "between 0 and 1")
+	}
+	return errors.Join(
+		notNegative("Breaker.Failures", p.Failures), notNegative("Breaker.Window", p.Window),
+		notNegative("Breaker.MinCalls", p.MinCalls), notNegative("Breaker.OpenFor", p.OpenFor),
+		notNegative("Breaker.MaxKeys", p.MaxKeys))
+}
+
+// tripped is the whole trip logic: a streak, or a rate over the window.
+func (p BreakerPolicy) tripped(n gobreaker.Counts) bool {
+	if n.ConsecutiveFailures >= uint32(p.Failures) {
+		return true
+	}
+	seen := n.TotalSuccesses + n.TotalFailures
+	return p.Rate > 0 && seen >= uint32(p.MinCalls) &&
+		float64(n.TotalFailures) >= p.Rate*float64(seen)
+}
+
+// BreakerState is the state of one breaker.
+type BreakerState uint8
+
+const (
+	// BreakerClosed admits calls.
+	BreakerClosed BreakerState = iota
+	// BreakerHalfOpen admits one call to see whether the tool is back.
+	BreakerHalfOpen
+	// BreakerOpen refuses calls.
+	BreakerOpen
+)
+
+var breakerStateNames = names{"closed", "half_open", "open"}
+
+// String returns the lower_snake name, or BreakerState(n) outside the set.
+func (s BreakerState) String() string { return breakerStateNames.text("BreakerState", uint8(s)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s BreakerState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (s *BreakerState) UnmarshalText(b []byte) error {
+	return breakerStateNames.parse("BreakerState", b, (*uint8)(s))
+}
+
+// Transition is a change of a breaker's state, reported in the event of the
+// call that brought it about.
+type Transition struct {
+	From, To BreakerState
+	At       time.Time
+}
+
+// breakerKey names one breaker: what fails together, for whom.
+type breakerKey struct{ target, tenant string }
+
+// breakers is a bounded set of breakers under one policy.
+type breakers struct {
+	policy BreakerPolicy
+	// forced is what an operator decided: 0 nothing, else the state plus one.
+	forced atomic.Uint32
+
+	mu    sync.Mutex
+	byKey *lru.Cache[breakerKey, *breaker]
+}
+
+func newBreakers(p BreakerPolicy) *breakers {
+	return &breakers{policy: p, byKey: lru.New[breakerKey, *breaker](p.MaxKeys)}
+}
+
+func (s *breakers) at(key breakerKey) *breaker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b, ok := s.byKey.Get(key); ok {
+		return b
+	}
+	b := newBreaker(s.policy)
+	s.byKey.Put(key, b)
+	return b
+}
+
+// breaker is one gobreaker, with its transitions kept as values: gobreaker
+// reports them under its own lock, where nothing else may run.
+type breaker struct {
+	two     *gobreaker.TwoStepCircuitBreaker[struct{}]
+	openFor time.Duration
+
+	mu       sync.Mutex
+	openedAt time.Time
+	changes  []Transition
+}
+
+// The three things an attempt can tell a breaker; nil is a success.
+var (
+	errCounted = errors.New("counted")
+	errNeutral = errors.New("neutral")
+)
+
+func newBreaker(p BreakerPolicy) *breaker {
+	b := &breaker{openFor: p.OpenFor}
+	settings := gobreaker.Settings{
+		MaxRequests:   1,
+		Timeout:       p.OpenFor,
+		ReadyToTrip:   p.tripped,
+		OnStateChange: b.changed,
+		IsExcluded:    func(err error) bool { return err == errNeutral },
+	}
+	if p.Rate > 0 {
+		settings.Interval, settings.BucketPeriod = p.Window, max(p.Window/10, 1)
+	}
+	b.two = gobreaker.NewTwoStepCircuitBreaker[struct{}](settings)
+	return b
+}
+
+// changed runs under gobreaker's lock.
+func (b *breaker) changed(_ string, from, to gobreaker.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if to == gobreaker.StateOpen {
+		b.openedAt = now
+	}
+	if len(b.changes) < 8 {
+		b.changes = append(b.changes, Transition{From: fromGobreaker(from), To: fromGobreaker(to), At: now})
+	}
+}
+
+// takeTransitions returns what changed since it was last called.
+func (b *breaker) takeTransitions() []Transition {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	changes := b.changes
+	b.changes = nil
+	return changes
+}
+
+// closesIn returns how long an open breaker still refuses, never less than 1 ms:
+// a half-open one waits for its probe.
+func (b *breaker) closesIn() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(b.openFor-time.Since(b.openedAt), time.Millisecond)
+}
+
+// permit is leave for one attempt. It is given back exactly once: a second
+// report would count twice, a missing one would keep the breaker half-open.
+type permit struct {
+	done func(error)
+	b    *breaker
+}
+
+func (p *permit) report(err error) []Transition {
+	if p.done == nil {
+		return nil
+	}
+	done := p.done
+	p.done = nil
+	done(err)
+	return p.b.takeTransitions()
+}
+
+// acquire returns a permit, or how long the breaker will go on refusing.
+func (s *breakers) acquire(key breakerKey) (p permit, wait time.Duration, ok bool) {
+	if s == nil {
+		return permit{}, 0, true
+	}
+	if state, forced := s.forcedState(); forced {
+		return permit{}, s.policy.OpenFor, state != BreakerOpen
+	}
+	b := s.at(key)
+	done, err := b.two.Allow()
+	if err != nil {
+		return permit{}, b.closesIn(), false
+	}
+	return permit{done: done, b: b}, 0, true
+}
+
+// force holds every breaker of the set in one state until released.
+func (s *breakers) force(state BreakerState) { s.forced.Store(uint32(state) + 1) }
+
+func (s *breakers) release() { s.forced.Store(0) }
+
+func (s *breakers) forcedState() (BreakerState, bool) {
+	v := s.forced.Load()
+	return BreakerState(v - 1), v != 0
+}
+
+// BreakerInfo is what can be read of one breaker.
+type BreakerInfo struct {
+	// Target is the dependency, or the tool where none is named.
+	Target, Tenant string
+	State          BreakerState
+	// Forced says that an operator holds the state.
+	Forced bool
+	// ClosesIn is how long an open breaker goes on refusing.
+	ClosesIn time.Duration
+	// Streak is the number of counted failures in a row.
+	Streak int
+}
+
+// info lists the breakers, most recently used first, and counts the evicted.
+func (s *breakers) info() (infos []BreakerInfo, evicted uint64) {
+	if s == nil {
+		return nil, 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, b := range s.byKey.All {
+		i := b.info(key)
+		if state, forced := s.forcedState(); forced {
+			i.State, i.Forced = state, true
+		}
+		infos = append(infos, i)
+	}
+	return infos, s.byKey.Evicted()
+}
+
+func (b *breaker) info(key breakerKey) BreakerInfo {
+	i := BreakerInfo{Target: key.target, Tenant: key.tenant, State: fromGobreaker(b.two.State())}
+	if i.State == BreakerOpen {
+		i.ClosesIn = b.closesIn()
+	}
+	i.Streak = int(b.two.Counts().ConsecutiveFailures)
+	return i
+}
+
+func fromGobreaker(s gobreaker.State) BreakerState {
+	switch s {
+	case gobreaker.StateOpen:
+		return BreakerOpen
+	case gobreaker.StateHalfOpen:
+		return BreakerHalfOpen
+	default:
+		return BreakerClosed
+	}
+}

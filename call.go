@@ -1,0 +1,214 @@
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/digest"
+	"github.com/toolguard-go/toolguard/internal/isolate"
+	"github.com/toolguard-go/toolguard/internal/schema"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
+)
+
+// call is one call on its way through the stages. Only the goroutine in Do
+// touches it, except where noted.
+type call struct {
+	guard    *Guard
+	ctx      context.Context
+	in       Call
+	scope    Scope
+	outer    *attempt // the attempt this call was made from, if any
+	began    time.Time
+	deadline time.Time // the end of the budget; zero if there is none
+	timer    *time.Timer
+	inside   bool // the guard's door counts this call
+
+	doc            strictjson.Doc
+	args           json.RawMessage // what runs: the normalised document
+	digest         digest.Sum
+	violations     []schema.Violation
+	moreViolations int
+
+	attempts int
+	outcome  Outcome
+	failure  *failure // nil while nothing has failed
+	result   Result
+	source   *Degraded
+	control  error
+	notes    []Note
+
+	// For the events.
+	stage   Stage
+	decided Decision
+	why     string
+	last    lastAttempt
+	endSpan func(Event)
+
+	keyOnce sync.Once // the tool's goroutines may ask for the key
+	key     atomic.Value
+}
+
+// failure is what went wrong, on its way to becoming words.
+type failure struct {
+	diagnosis
+	err        error
+	violations []schema.Violation
+	more       int // violations beyond those listed
+	example    json.RawMessage
+	syntax     *strictjson.Error // why the text does not read
+	notObject  string            // the kind of value it is instead
+	adopted    *Envelope         // an inner guard's answer
+}
+
+// open starts the accounts of a call.
+func (g *Guard) open(ctx context.Context, in Call) *call {
+	c := &call{guard: g, ctx: ctx, in: in, scope: ScopeFrom(ctx), outer: attemptFrom(ctx), began: time.Now()}
+	if !g.opts.Timeout.Off {
+		c.deadline = c.began.Add(g.opts.Timeout.Budget)
+	}
+	g.counters.calls.Add(1)
+	c.ctx, c.endSpan = c.startSpan(ctx, EventCall)
+	return c
+}
+
+// close ends them: one answer, one event.
+func (g *Guard) close(c *call) Envelope {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if c.inside {
+		g.door.leave()
+	}
+	g.counters.count(c)
+	env := c.answer()
+	c.observeEnd(&env)
+	return env
+}
+
+// fail settles the call before the tool ran and stops the stage.
+func (c *call) fail(d diagnosis, err error) bool {
+	d.Outcome, d.claimed = OutcomeNotStarted, true
+	c.outcome = OutcomeNotStarted
+	c.failure = &failure{diagnosis: d, err: err}
+	return false
+}
+
+// refuse is the guard's own no to an attempt. After an earlier attempt that
+// attempt's failure stays the answer: it says more than the refusal.
+func (c *call) refuse(code Code, wait time.Duration) bool {
+	if c.failure != nil {
+		c.failure.RetryAfter = max(c.failure.RetryAfter, wait)
+		c.decided, c.why = DecisionStop, string(code)
+		return false
+	}
+	return c.fail(diagnosis{Verdict: Verdict{Code: code, RetryAfter: wait}}, nil)
+}
+
+// admitted lets the call in while the guard is open and the caller waits.
+func (c *call) admitted() bool {
+	if c.inside = c.guard.door.enter(); !c.inside {
+		return c.refuse(CodeShuttingDown, 0)
+	}
+	if c.ctx.Err() != nil {
+		return c.refuse(c.callerCode(), 0)
+	}
+	return true
+}
+
+// authorized asks whether this caller may do this at all.
+func (c *call) authorized() bool {
+	return c.gate(c.guard.opts.Authorize, CodePermissionDenied) &&
+		c.gate(c.guard.gates.authorize, CodePermissionDenied)
+}
+
+// checked asks the business rules.
+func (c *call) checked() bool {
+	return c.gate(c.guard.opts.Check, CodeBusinessRule) &&
+		c.gate(c.guard.gates.check, CodeBusinessRule)
+}
+
+// gate runs one check and fails closed: an error, a panic or silence refuses.
+// An error without a code of its own gets the gate's.
+func (c *call) gate(check func(context.Context, json.RawMessage) error, code Code) bool {
+	if check == nil {
+		return true
+	}
+	err := c.isolate(func(ctx context.Context) error { return check(ctx, c.attemptArgs()) })
+	if err == nil {
+		return true
+	}
+	if c.ctx.Err() != nil {
+		return c.fail(diagnosis{Verdict: Verdict{Code: c.callerCode()}}, err)
+	}
+	return c.fail(gateDiagnosis(c.ctx, err, code), err)
+}
+
+// gateDiagnosis gives a refusal the gate's code where the error has none. What
+// went wrong inside the gate itself is not the model's business.
+func gateDiagnosis(ctx context.Context, err error, code Code) diagnosis {
+	var panicked *isolate.PanicError
+	if errors.As(err, &panicked) || errors.Is(err, isolate.ErrTimeout) || errors.Is(err, isolate.ErrExited) {
+		return diagnosis{Verdict: Verdict{Code: code}}
+	}
+	d := diagnose(ctx, err, stopNone, nil)
+	if d.Code == CodeUnknownError {
+		d.Code = code
+	}
+	return d
+}
+
+// isolate runs user code other than the tool, inside what is left of the budget.
+func (c *call) isolate(f func(context.Context) error) error {
+	return isolate.Run(c.ctx, c.left(callbackTimeout), f)
+}
+
+// left bounds d by what is left of the budget.
+func (c *call) left(d time.Duration) time.Duration {
+	if c.deadline.IsZero() {
+		return d
+	}
+	return min(d, max(time.Until(c.deadline), 0))
+}
+
+// after is time.After on the call's one timer.
+func (c *call) after(d time.Duration) <-chan time.Time {
+	if c.timer == nil {
+		c.timer = time.NewTimer(d)
+	} else {
+		c.timer.Reset(d)
+	}
+	return c.timer.C
+}
+
+// deadlineTimer is after, or nil where deadlines are off.
+func (c *call) deadlineTimer(d time.Duration) <-chan time.Time {
+	if c.guard.opts.Timeout.Off {
+		return nil
+	}
+	return c.after(d)
+}
+
+// rescue turns a fault of the guard's own into an answer that claims nothing.
+func (c *call) rescue() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if c.attempts == 0 {
+		c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, &isolate.PanicError{Value: v})
+	} else {
+		c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err: errors.Join(c.lastErr(), &isolate.PanicError{Value: v})}
+		c.outcome = c.guard.info.outcomeOf(&c.failure.diagnosis, nil)
+	}
+}
+
+func (c *call) lastErr() error {
+	if c.failure == nil {
+		return nil
+	}
+	return c.failure.err
+}

@@ -1,0 +1,215 @@
+package toolguard
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/cause"
+)
+
+// phrase is a text that gives a failure away, in lower case. It must stand
+// alone: a letter or digit must not continue a word at its ends.
+type phrase struct {
+	text string
+	code Code
+	// typed: these are not an author's words but those of a typed error that was
+	// turned into text, so they are not quoted, just as the error would not be.
+	typed   bool
+	stopped bool // a context's own words
+}
+
+// phrases are tried in this order. A text never proves an outcome.
+var phrases = []phrase{
+	{text: "context deadline exceeded", code: CodeDownstreamTimeout, typed: true, stopped: true},
+	{text: "context canceled", code: CodeUnknownError, typed: true, stopped: true},
+	{text: "operation was canceled", code: CodeUnknownError, typed: true, stopped: true},
+	{text: "net/http: request canceled", code: CodeUnknownError, typed: true, stopped: true},
+	{text: "canceling statement due to user request", code: CodeDownstreamTimeout, typed: true, stopped: true},
+
+	{text: "no such host", code: CodeDNSFailure, typed: true},
+	{text: "temporary failure in name resolution", code: CodeDNSFailure, typed: true},
+	{text: "x509:", code: CodeTLSFailure, typed: true},
+	{text: "tls:", code: CodeTLSFailure, typed: true},
+	{text: "server gave http response to https client", code: CodeTLSFailure, typed: true},
+	{text: "too many open files", code: CodeResourceExhausted, typed: true},
+	{text: "no space left on device", code: CodeResourceExhausted, typed: true},
+	{text: "connection pool exhausted", code: CodeResourceExhausted, typed: true},
+	{text: "connection pool timeout", code: CodeResourceExhausted, typed: true},
+	{text: "too many connections", code: CodeResourceExhausted, typed: true},
+	{text: "too many clients already", code: CodeResourceExhausted, typed: true},
+	{text: "remaining connection slots are reserved", code: CodeResourceExhausted, typed: true},
+	{text: "connection refused", code: CodeConnectionRefused, typed: true},
+	{text: "actively refused it", code: CodeConnectionRefused, typed: true}, // Windows
+	{text: "no route to host", code: CodeConnectionRefused, typed: true},
+	{text: "network is unreachable", code: CodeConnectionRefused, typed: true},
+	{text: "connection reset by peer", code: CodeConnectionLost, typed: true},
+	{text: "forcibly closed by the remote host", code: CodeConnectionLost, typed: true}, // Windows
+	{text: "broken pipe", code: CodeConnectionLost, typed: true},
+	{text: "use of closed network connection", code: CodeConnectionLost, typed: true},
+	{text: "server closed idle connection", code: CodeConnectionLost, typed: true},
+	{text: "server sent goaway", code: CodeConnectionLost, typed: true},
+	{text: "stream error: stream id", code: CodeConnectionLost, typed: true},
+	{text: "driver: bad connection", code: CodeConnectionLost, typed: true},
+	{text: "i/o timeout", code: CodeDownstreamTimeout, typed: true},
+	{text: "tls handshake timeout", code: CodeDownstreamTimeout, typed: true},
+	{text: "client.timeout exceeded", code: CodeDownstreamTimeout, typed: true},
+	{text: "connection timed out", code: CodeDownstreamTimeout, typed: true},
+	{text: "operation timed out", code: CodeDownstreamTimeout, typed: true},
+	{text: "deadlock detected", code: CodeRolledBack, typed: true},
+	{text: "could not serialize access", code: CodeRolledBack, typed: true},
+	{text: "database is locked", code: CodeServiceUnavailable, typed: true},
+	{text: "sql: no rows in result set", code: CodeNotFound, typed: true},
+	{text: "executable file not found in", code: CodeNotInstalled, typed: true},
+	{text: "signal: killed", code: CodeCommandFailed, typed: true},
+
+	{text: "rate limit exceeded", code: CodeRateLimited},
+	{text: "rate limit reached", code: CodeRateLimited},
+	{text: "rate_limit_exceeded", code: CodeRateLimited},
+	{text: "rate limit:", code: CodeRateLimited},
+	{text: "rate limited", code: CodeRateLimited},
+	{text: "rate-limited", code: CodeRateLimited},
+	{text: "too many requests", code: CodeRateLimited},
+	{text: "overloaded_error", code: CodeServiceUnavailable},
+	{text: "service unavailable", code: CodeServiceUnavailable},
+	{text: "service is unavailable", code: CodeServiceUnavailable},
+	{text: "temporarily unavailable", code: CodeServiceUnavailable},
+	{text: "internal server error", code: CodeServerError},
+	{text: "bad gateway", code: CodeServerError},
+	{text: "gateway timeout", code: CodeDownstreamTimeout},
+	{text: "request timed out", code: CodeDownstreamTimeout},
+	{text: "request timeout", code: CodeDownstreamTimeout},
+}
+
+// wholeTexts are phrases that say too little inside a longer text.
+var wholeTexts = map[string]phrase{
+	"rate limit":         {text: "rate limit", code: CodeRateLimited},
+	"timeout":            {text: "timeout", code: CodeDownstreamTimeout},
+	"timed out":          {text: "timed out", code: CodeDownstreamTimeout},
+	"invalid connection": {text: "invalid connection", code: CodeConnectionLost, typed: true}, // MySQL
+}
+
+// readText is the last resort: what the text says.
+func (f *finding) readText(err error) {
+	text := strings.ToLower(cause.Text(err, textLimit))
+	if p, ok := findPhrase(text); ok {
+		*f = f.as(weak(p.code, "text: "+p.text))
+		f.stopped, f.spelled = f.stopped || p.stopped, p.typed
+	}
+	if status := statusInText(text); status != 0 && !f.spelled {
+		*f = f.as(weak(httpCode(status), "text: "+httpDetail(status)))
+		f.status = status
+	}
+	f.definite = false
+}
+
+func findPhrase(text string) (phrase, bool) {
+	if p, ok := wholeTexts[text]; ok {
+		return p, true
+	}
+	for _, p := range phrases {
+		if standsIn(text, p.text) {
+			return p, true
+		}
+	}
+	return phrase{}, false
+}
+
+// standsIn reports whether words occur in text without being part of longer ones.
+func standsIn(text, words string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], words)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(words)
+		if standsAlone(text, start, end) {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+// standsAlone looks at both edges of text[start:end].
+func standsAlone(text string, start, end int) bool {
+	before := start == 0 || !isWord(text[start-1]) || !isWord(text[start])
+	after := end == len(text) || !isWord(text[end]) || !isWord(text[end-1])
+	return before && after
+}
+
+// isWord counts all of a multi-byte character as letters.
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || isDigit(c) || c == '_' || c >= 0x80
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// statusInText returns the first number from 400 to 599 that is called a status
+// or followed by that status's own words, or 0.
+func statusInText(text string) int {
+	for i := 0; i+3 <= len(text); i++ {
+		if !isDigit(text[i]) {
+			continue
+		}
+		end := i
+		for end < len(text) && isDigit(text[end]) {
+			end++
+		}
+		if n := statusNumber(text, i, end); n != 0 && (calledStatus(text[:i]) || saysStatus(text[end:], n)) {
+			return n
+		}
+		i = end
+	}
+	return 0
+}
+
+// statusNumber reads text[start:end], unless it is a part of a longer number,
+// word, date, version, price or name.
+func statusNumber(text string, start, end int) int {
+	if end-start != 3 || start > 0 && !strings.ContainsRune(" \t\n:=\"'([<", rune(text[start-1])) {
+		return 0
+	}
+	if end < len(text) && !endsNumber(text[end:]) {
+		return 0
+	}
+	n := int(text[start]-'0')*100 + int(text[start+1]-'0')*10 + int(text[start+2]-'0')
+	if n < 400 || n > 599 {
+		return 0
+	}
+	return n
+}
+
+func endsNumber(rest string) bool {
+	switch rest[0] {
+	case ' ', '\t', '\n', '"', '\'', ')', ']', '>', ';':
+		return true
+	case '.', ',', ':':
+		return len(rest) == 1 || !isWord(rest[1])
+	}
+	return false
+}
+
+// statusWords are what stands before a number that is a status.
+var statusWords = [...]string{"status code", "statuscode", "status_code", "http status", "response status", "http", "http error", "http/1.1", "http/2.0", "http/2"}
+
+// calledStatus reports whether before ends in a word for status. The bare word
+// "status" has other uses, so it needs a colon or an equals sign.
+func calledStatus(before string) bool {
+	words := strings.TrimRight(before, " \t\n:=\"'([<")
+	for _, w := range statusWords {
+		if endsIn(words, w) {
+			return true
+		}
+	}
+	return endsIn(words, "status") && strings.ContainsAny(before[len(words):], ":=")
+}
+
+func endsIn(text, words string) bool {
+	return strings.HasSuffix(text, words) && standsAlone(text, len(text)-len(words), len(text))
+}
+
+// saysStatus reports whether after continues with the standard words for n.
+func saysStatus(after string, n int) bool {
+	words := strings.ToLower(http.StatusText(n))
+	rest := strings.TrimLeft(after, " \t:")
+	return words != "" && len(rest) < len(after) && strings.HasPrefix(rest, words) && standsAlone(rest, 0, len(words))
+}

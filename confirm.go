@@ -1,0 +1,119 @@
+package toolguard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/isolate"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// checkResult looks for a failure that came as a success. A check that itself
+// fails changes nothing: the tool said yes.
+func (c *call) checkResult() {
+	check := c.guard.opts.CheckResult
+	if c.failure != nil || check == nil {
+		return
+	}
+	err := c.isolate(func(ctx context.Context) error { return check(ctx, c.result) })
+	var panicked *isolate.PanicError
+	switch {
+	case err == nil, errors.Is(err, isolate.ErrTimeout), errors.Is(err, isolate.ErrExited), errors.As(err, &panicked), c.ctx.Err() != nil:
+		return
+	}
+	d := diagnose(c.ctx, err, stopNone, nil)
+	if d.Code == CodeUnknownError {
+		d.Code, d.definite = CodeResultRejected, true
+	}
+	c.outcome = c.guard.info.outcomeOf(&d, nil)
+	c.failure = &failure{diagnosis: d, err: err}
+}
+
+// Failed is a ready-made Options.CheckResult for tools that report failures
+// inside a JSON result: "ok" or "success" is false, "isError" or "is_error" is
+// true, or "error" is there and neither null, false nor empty. Its text becomes
+// the cause. Other results, and all that are not JSON objects, pass.
+func Failed(_ context.Context, r Result) error {
+	text := r.JSON
+	if len(text) == 0 {
+		text = json.RawMessage(r.Text)
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
+		return nil
+	}
+	doc, err := strictjson.Parse(text, strictjson.Limits{})
+	if err != nil || !reportsFailure(&doc) {
+		return nil
+	}
+	return &Error{Code: CodeResultRejected, Cause: errors.New(failureText(&doc))}
+}
+
+func reportsFailure(doc *strictjson.Doc) bool {
+	for name, bad := range map[string]strictjson.Kind{
+		"ok": strictjson.False, "success": strictjson.False,
+		"isError": strictjson.True, "is_error": strictjson.True,
+	} {
+		if node, ok := doc.Member(0, name); ok && doc.Nodes[node].Kind == bad {
+			return true
+		}
+	}
+	node, ok := doc.Member(0, "error")
+	if !ok {
+		return false
+	}
+	kind := doc.Nodes[node].Kind
+	return kind != strictjson.Null && kind != strictjson.False && !doc.StrIs(node, "") && doc.Nodes[node].Len+boolInt(kind < strictjson.Array) > 0
+}
+
+func boolInt(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// failureText is what the result says about its failure.
+func failureText(doc *strictjson.Doc) string {
+	for _, name := range []string{"error", "message", "reason"} {
+		node, ok := doc.Member(0, name)
+		if !ok {
+			continue
+		}
+		if inner, ok := doc.Member(node, "message"); ok {
+			node = inner
+		}
+		if doc.Nodes[node].Kind == strictjson.String {
+			return strings.TrimSpace(doc.Str(node))
+		}
+	}
+	return "the result reports a failure"
+}
+
+// askStatus asks the downstream what became of a call whose outcome is unknown.
+// Silence leaves it unknown.
+func (c *call) askStatus() {
+	status := c.guard.gates.status
+	if status == nil || c.failure == nil || c.attempts == 0 || c.outcome != OutcomeUnknown || c.control != nil {
+		return
+	}
+	var outcome Outcome
+	var receipt Result
+	err := c.isolate(func(ctx context.Context) error {
+		o, r, err := status(ctx, c.CallKey(), c.attemptArgs())
+		outcome, receipt = o, r
+		return err
+	})
+	if err != nil || outcome == OutcomeUnknown || int(outcome) >= len(outcomeNames) {
+		return
+	}
+	c.decided, c.why = DecisionConfirm, outcome.String()
+	c.outcome = outcome
+	if outcome == OutcomeSucceeded {
+		c.failure, c.result = nil, receipt
+		c.notes = append(c.notes, Note{Kind: prompts.NoteConfirmed})
+	}
+}

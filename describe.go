@@ -1,0 +1,56 @@
+package toolguard
+
+import "time"
+
+// Description is what is in force for a guard, with every default filled in.
+// It is plain data, for logs and for tests of one's own configuration.
+type Description struct {
+	Tool        string
+	Source      string
+	Effect      Effect
+	Arguments   ArgumentPolicy
+	Timeout     TimeoutPolicy
+	Retry       RetryPolicy
+	Breaker     BreakerPolicy
+	Concurrency ConcurrencyPolicy
+	Observe     ObservePolicy
+	Render      RenderPolicy
+	// SharedBreaker says that the breaker is the dependency's.
+	SharedBreaker bool
+	// MaxAttempts is what the policy and the effect allow together, but for a
+	// proof that nothing was done.
+	MaxAttempts int
+	// SchemaRewrites and NotEnforced say what became of a schema that did not
+	// compile as it was.
+	SchemaRewrites []string
+	NotEnforced    []string
+	// ConstrainsNothing says that the schema looks like a map of arguments but
+	// checks none of them.
+	ConstrainsNothing bool
+	// Remembers says what survives of a side effect: without a journal nothing
+	// does, so a tool that is not repeatable gets one attempt and an honest
+	// unknown.
+	Remembers string
+}
+
+// Describe returns what is in force.
+func (g *Guard) Describe() Description {
+	o := &g.opts
+	d := Description{
+		Tool: g.info.Name, Source: g.info.Source, Effect: g.info.Effect,
+		Arguments: o.Arguments, Timeout: o.Timeout, Retry: o.Retry, Breaker: o.Breaker,
+		Concurrency: o.Concurrency, Observe: o.Observe, Render: o.Render,
+		SharedBreaker: g.sharesBreaker(), MaxAttempts: 1, NotEnforced: g.args.notEnforced,
+		ConstrainsNothing: g.args.schema.ConstrainsNothing(), Remembers: "nothing after the call",
+	}
+	if d.SharedBreaker {
+		d.Breaker = o.Dependencies.Breaker.withDefaults(sharedBudget)
+	}
+	if !o.Retry.Off && g.info.repeatable(time.Now()) {
+		d.MaxAttempts = o.Retry.MaxAttempts
+	}
+	for _, n := range g.args.schema.Rewrites() {
+		d.SchemaRewrites = append(d.SchemaRewrites, n.String())
+	}
+	return d
+}

@@ -1,0 +1,223 @@
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/digest"
+	"github.com/toolguard-go/toolguard/internal/lru"
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// Fallback answers from elsewhere when the tool timed out or is unavailable.
+// It never hides an effect that may have happened: it is used only where the
+// tool is ReadOnly, or nothing was done and the alternative has the same effect.
+// A degraded answer says so.
+type Fallback struct {
+	// Alternatives are tried in order. Each passes its own gates.
+	Alternatives []Alternative
+	// LastGood answers with the tool's last good result for the same arguments,
+	// tenant and principal, if it is younger than this. If zero, it is not kept.
+	// Only for ReadOnly tools.
+	LastGood time.Duration
+	// LastGoodMax is how many results are kept. If zero, 64.
+	LastGoodMax int
+}
+
+// Alternative is another tool that can answer the same question.
+type Alternative struct {
+	// Tool is guarded with default options, unless it is a *Guard.
+	Tool Tool
+	// Args turns the arguments into the alternative's. If nil, they are the same.
+	Args func(json.RawMessage) (json.RawMessage, error)
+	// Missing are the fields its answer lacks.
+	Missing []string
+	// SameEffect says that the alternative has the same effect as the tool on
+	// the same thing, so that it may stand in for one that is not ReadOnly.
+	SameEffect bool
+}
+
+func (f *Fallback) check(i *Info) error {
+	if f == nil {
+		return nil
+	}
+	errs := []error{notNegative("Fallback.LastGood", f.LastGood), notNegative("Fallback.LastGoodMax", f.LastGoodMax)}
+	if f.LastGood > 0 && i.Effect != ReadOnly {
+		errs = append(errs, badOption("Fallback.LastGood", f.LastGood, "zero for a tool that is not read_only"))
+	}
+	if len(f.Alternatives) == 0 && f.LastGood == 0 {
+		errs = append(errs, errors.New("toolguard: Options.Fallback has neither Alternatives nor LastGood"))
+	}
+	for n, a := range f.Alternatives {
+		field := fmt.Sprintf("Fallback.Alternatives[%d]", n)
+		switch {
+		case a.Tool == nil:
+			errs = append(errs, badOption(field+".Tool", nil, "a tool"))
+		case i.Effect != ReadOnly && !a.SameEffect:
+			errs = append(errs, badOption(field+".SameEffect", false, "true, since the tool is not read_only"))
+		case i.Effect == ReadOnly && a.Tool.Info().Effect != ReadOnly:
+			errs = append(errs, badOption(field+".Tool", a.Tool.Info().Name, "a read_only tool, like the one it stands in for"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fallback is a Fallback at work.
+type fallback struct {
+	alternatives []alternative
+	keepFor      time.Duration
+
+	mu   sync.Mutex
+	last *lru.Cache[goodKey, good]
+}
+
+type alternative struct {
+	Alternative
+	guard *Guard
+}
+
+// goodKey keeps the answers of different customers and persons apart.
+type goodKey struct {
+	tenant, principal string
+	digest            digest.Sum
+}
+
+type good struct {
+	result Result
+	at     time.Time
+}
+
+func (g *Guard) buildFallback() error {
+	if g.opts.Fallback == nil {
+		return nil
+	}
+	max := g.opts.Fallback.LastGoodMax
+	setDefault(&max, 64)
+	f := &fallback{keepFor: g.opts.Fallback.LastGood, last: lru.New[goodKey, good](max)}
+	for _, a := range g.opts.Fallback.Alternatives {
+		guard, ok := a.Tool.(*Guard)
+		if !ok {
+			var err error
+			if guard, err = New(a.Tool, &Options{Observer: g.opts.Observer, Observe: g.opts.Observe}); err != nil {
+				return err
+			}
+		}
+		f.alternatives = append(f.alternatives, alternative{a, guard})
+	}
+	g.fallback = f
+	return nil
+}
+
+// fallBack answers from elsewhere, where that is honest.
+func (c *call) fallBack() {
+	f := c.guard.fallback
+	if f == nil || !c.mayFallBack() {
+		return
+	}
+	for i := range f.alternatives {
+		if c.ctx.Err() == nil && c.tryAlternative(&f.alternatives[i]) {
+			return
+		}
+	}
+	c.tryLastGood(f)
+}
+
+// mayFallBack: only where the tool could not answer, and never past an effect
+// that may have happened.
+func (c *call) mayFallBack() bool {
+	gated := c.stage == StageDecide || c.stage == StageValidate
+	if c.failure == nil || gated || c.control != nil || c.ctx.Err() != nil {
+		return false
+	}
+	switch c.failure.Code.Category() {
+	case CategoryTimeout, CategoryUnavailable:
+		return c.guard.info.Effect == ReadOnly || c.outcome == OutcomeNotStarted || c.outcome == OutcomeFailed
+	default:
+		return false
+	}
+}
+
+func (c *call) tryAlternative(a *alternative) bool {
+	args, err := c.alternativeArgs(a)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	if !c.deadline.IsZero() {
+		ctx, cancel = context.WithDeadline(c.ctx, c.deadline)
+	}
+	defer cancel()
+	env := a.guard.Do(ctx, Call{ID: c.in.ID, Args: args, Locale: c.in.Locale})
+	if !env.OK {
+		if env.Error.Outcome == OutcomeUnknown && a.guard.info.Effect != ReadOnly {
+			c.outcome = OutcomeUnknown // now it is the stand-in's effect nobody knows
+		}
+		return false
+	}
+	c.degrade(env.Result, &Degraded{Source: env.Tool, Missing: a.Missing})
+	c.outcome = OutcomeSucceeded
+	c.notes = append(c.notes, env.Notes...)
+	return true
+}
+
+func (c *call) alternativeArgs(a *alternative) (args json.RawMessage, err error) {
+	if a.Args == nil {
+		return c.args, nil
+	}
+	err = c.isolate(func(context.Context) error {
+		var err error
+		args, err = a.Args(c.attemptArgs())
+		return err
+	})
+	return args, err
+}
+
+func (c *call) tryLastGood(f *fallback) {
+	if f.keepFor == 0 {
+		return
+	}
+	f.mu.Lock()
+	g, ok := f.last.Get(c.goodKey())
+	f.mu.Unlock()
+	if age := time.Since(g.at); ok && age < f.keepFor {
+		c.degrade(g.result, &Degraded{Source: LastKnownGood, Age: age})
+		c.outcome = OutcomeSucceeded
+	}
+}
+
+// LastKnownGood is the Source of a [Degraded] answer that was kept from before.
+const LastKnownGood = "last known good"
+
+func (c *call) degrade(r Result, d *Degraded) {
+	c.decided, c.why = DecisionFallback, d.Source
+	c.failure, c.result, c.source = nil, r, d
+	c.notes = append(c.notes, Note{Kind: prompts.NoteDegraded})
+}
+
+// remember keeps a good result of the tool's own.
+func (c *call) remember() {
+	f := c.guard.fallback
+	if f == nil || f.keepFor == 0 || c.failure != nil || c.source != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last.Put(c.goodKey(), good{c.result, time.Now()})
+}
+
+func (c *call) goodKey() goodKey {
+	return goodKey{c.scope.Tenant, c.scope.Principal, c.digest}
+}
+
+func (f *fallback) cached() int {
+	if f == nil {
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last.Len()
+}

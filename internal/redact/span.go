@@ -1,0 +1,44 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A span is a finding: text[start:end].
+type span struct {
+	start, end int
+	kind       kind
+}
+
+// merge sorts found and joins what overlaps, so that nothing of any finding
+// survives. It reuses the slice.
+func merge(found []span) []span {
+	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	out := found[:1]
+	for _, s := range found[1:] {
+		last := &out[len(out)-1]
+		if s.start >= last.end {
+			out = append(out, s)
+			continue
+		}
+		last.end = max(last.end, s.end)
+		last.kind = min(last.kind, s.kind)
+	}
+	return out
+}
+
+// splice replaces the spans, which are in order and apart, by their markers.
+func splice(text string, found []span) string {
+	var b strings.Builder
+	b.Grow(len(text) + 16)
+	at := 0
+	for _, s := range found {
+		b.WriteString(text[at:s.start])
+		b.WriteString(markers[s.kind])
+		at = s.end
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}

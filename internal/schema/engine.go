@@ -1,0 +1,182 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// baseURI names the schema inside the compiler; references are relative to it.
+const baseURI = "toolguard:///schema"
+
+// An engine is jsonschema/v5 made safe for schemas and documents of strangers:
+// nothing is loaded, nothing panics, and the work is bounded.
+type engine struct {
+	compiled *jsonschema.Schema
+	root     string // URI before the fragment in the locations of its errors
+	mu       sync.Mutex
+	steps    *steps
+}
+
+// newEngine compiles a decoded schema.
+func newEngine(tree any) (e *engine, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, err = nil, fmt.Errorf("schema: panic while compiling: %s", excerpt(fmt.Sprint(r)))
+		}
+	}()
+	e = &engine{steps: &steps{}}
+	c := jsonschema.NewCompiler() // never shared: it is not safe for concurrent use
+	c.LoadURL = refuse
+	c.AssertFormat = true
+	c.Formats = formatTable(tree)
+	c.RegisterExtension("steps", nil, e.steps)
+	if err := c.AddResource(baseURI, strings.NewReader(text(tree))); err != nil {
+		return nil, describe(err)
+	}
+	if e.compiled, err = c.Compile(baseURI); err != nil {
+		return nil, describe(err)
+	}
+	e.root, _, _ = strings.Cut(e.compiled.Location, "#")
+	return e, nil
+}
+
+// refuse stands where the compiler would open files.
+func refuse(uri string) (io.ReadCloser, error) {
+	return nil, fmt.Errorf("%s leads out of the schema, and nothing is loaded", excerpt(uri))
+}
+
+// formatTable names every format of the tree, so that the registry of the
+// library, which others may add to, is never asked.
+func formatTable(tree any) map[string]func(any) bool {
+	table := map[string]func(any) bool{}
+	walkAll(tree, func(_ string, s map[string]any) {
+		if name, ok := s["format"].(string); ok {
+			table[name] = func(any) bool { return true }
+		}
+	})
+	for name, check := range formats {
+		table[name] = func(v any) bool {
+			s, ok := v.(string)
+			return !ok || check(s)
+		}
+	}
+	return table
+}
+
+// Steps a validation may take: enough for any honest schema, about a second
+// for one that multiplies.
+const (
+	stepsFloor   = 200_000
+	stepsPerNode = 50
+)
+
+var errSteps = errors.New("schema: validation takes too many steps")
+
+// validate checks v, a value with the given number of nodes. Any error but a
+// *jsonschema.ValidationError means that the document could not be judged.
+//
+// The lock is what lets the count of steps, which the compiled schema holds,
+// belong to one validation at a time. No code of a user runs under it.
+func (e *engine) validate(v any, nodes int) (err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("schema: panic while validating: %s", excerpt(fmt.Sprint(r)))
+			if r == errSteps {
+				err = errSteps
+			}
+		}
+	}()
+	e.steps.left = stepsFloor + stepsPerNode*nodes
+	return e.compiled.Validate(v)
+}
+
+// steps counts the subschemas applied to values. It poses as an extension of
+// the validator, which calls it once for each.
+type steps struct{ left int }
+
+func (st *steps) Compile(_ jsonschema.CompilerContext, m map[string]any) (jsonschema.ExtSchema, error) {
+	enum, _ := m["enum"].([]any)
+	patterns, _ := m["patternProperties"].(map[string]any)
+	return &step{st, 1 + len(enum)/16, 1 + 4*len(patterns)}, nil
+}
+
+// step is one subschema's share of the work on a value.
+type step struct {
+	*steps
+	fixed    int
+	perChild int // in quarters
+}
+
+func (s *step) Validate(_ jsonschema.ValidationContext, v any) error {
+	s.left -= s.fixed
+	switch v := v.(type) {
+	case map[string]any:
+		s.left -= s.perChild * len(v) / 4
+	case []any:
+		s.left -= len(v) / 4
+	}
+	if s.left < 0 {
+		panic(errSteps)
+	}
+	return nil
+}
+
+// describe turns a compiler's error into one line for developers.
+func describe(err error) error {
+	var outer *jsonschema.SchemaError
+	if errors.As(err, &outer) && outer.Err != nil {
+		err = outer.Err
+	}
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return fmt.Errorf("schema does not compile: %s", excerpt(strings.TrimPrefix(err.Error(), "jsonschema: ")))
+	}
+	const most = 3
+	var places []string
+	for _, l := range plainLeaves(invalid) {
+		place := fmt.Sprintf("at %s: %s", orRoot(instancePath(l.InstanceLocation)), excerpt(l.Message))
+		if len(places) < most {
+			places = append(places, place)
+		}
+	}
+	return fmt.Errorf("schema is malformed %s", strings.Join(places, "; "))
+}
+
+func plainLeaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return []*jsonschema.ValidationError{e}
+	}
+	var leaves []*jsonschema.ValidationError
+	for _, c := range e.Causes {
+		leaves = append(leaves, plainLeaves(c)...)
+	}
+	return leaves
+}
+
+func orRoot(pointer string) string {
+	if pointer == "" {
+		return "the top"
+	}
+	return pointer
+}
+
+// excerpt bounds text that goes into an error for developers.
+func excerpt(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

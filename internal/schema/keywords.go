@@ -1,0 +1,139 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A position says where subschemas stand in the value of a keyword.
+type position uint8
+
+const (
+	single     position = iota + 1 // the value is a schema
+	list                           // the elements are schemas
+	named                          // the members are schemas
+	singleList                     // a schema or a list of them: items
+	namedMixed                     // members are schemas or lists of names: dependencies
+)
+
+// positions are the keywords that hold subschemas. Whatever stands elsewhere
+// is a value: a member called "type" under properties, "required" inside a
+// const and "$ref" inside a default are no keywords.
+var positions = map[string]position{
+	"additionalItems":       single,
+	"additionalProperties":  single,
+	"contains":              single,
+	"else":                  single,
+	"if":                    single,
+	"not":                   single,
+	"propertyNames":         single,
+	"then":                  single,
+	"unevaluatedItems":      single,
+	"unevaluatedProperties": single,
+	"items":                 singleList,
+	"allOf":                 list,
+	"anyOf":                 list,
+	"oneOf":                 list,
+	"prefixItems":           list,
+	"$defs":                 named,
+	"definitions":           named,
+	"dependentSchemas":      named,
+	"patternProperties":     named,
+	"properties":            named,
+	"dependencies":          namedMixed,
+}
+
+// eachSub calls fn for every value of s that stands where a subschema belongs,
+// well-formed or not, and puts the answer in its place. at is a JSON pointer
+// relative to s. The order is that of sorted keywords and names.
+func eachSub(s map[string]any, fn func(at string, sub any) any) {
+	for _, keyword := range slices.Sorted(maps.Keys(s)) {
+		at := "/" + escape(keyword)
+		switch v := s[keyword].(type) {
+		case map[string]any:
+			switch positions[keyword] {
+			case single, singleList:
+				s[keyword] = fn(at, v)
+			case named, namedMixed:
+				eachNamed(v, at, positions[keyword], fn)
+			}
+		case []any:
+			if p := positions[keyword]; p == list || p == singleList {
+				for i := range v {
+					v[i] = fn(at+"/"+strconv.Itoa(i), v[i])
+				}
+			}
+		case bool:
+			if p := positions[keyword]; p == single || p == singleList {
+				s[keyword] = fn(at, v)
+			}
+		}
+	}
+}
+
+func eachNamed(m map[string]any, at string, p position, fn func(string, any) any) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if _, names := m[name].([]any); names && p == namedMixed {
+			continue
+		}
+		m[name] = fn(at+"/"+escape(name), m[name])
+	}
+}
+
+// walk calls fn for s and every schema object below it, parents first.
+func walk(s any, at string, fn func(at string, s map[string]any)) {
+	m, ok := s.(map[string]any)
+	if !ok {
+		return
+	}
+	fn(at, m)
+	eachSub(m, func(sub string, v any) any {
+		walk(v, at+sub, fn)
+		return v
+	})
+}
+
+var (
+	pointerEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// escape makes a reference token of a JSON pointer (RFC 6901) from name.
+func escape(name string) string { return pointerEscaper.Replace(name) }
+
+// tokens splits a JSON pointer into its unescaped reference tokens.
+func tokens(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, p := range parts {
+		parts[i] = pointerUnescaper.Replace(p)
+	}
+	return parts
+}
+
+// lookup follows a JSON pointer's tokens through a decoded value.
+func lookup(v any, path []string) (any, bool) {
+	for _, token := range path {
+		switch c := v.(type) {
+		case map[string]any:
+			next, ok := c[token]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(c) {
+				return nil, false
+			}
+			v = c[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}

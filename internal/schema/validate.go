@@ -1,0 +1,123 @@
+package schema
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/toolguard-go/toolguard/internal/strictjson"
+)
+
+// Validate returns what is wrong with doc, sorted by path and rule, nil if
+// nothing is. At most 20 violations are worked out; more counts the rest.
+// It never panics: a document that could not be judged has one violation of
+// [RuleInternal].
+func (s *Schema) Validate(doc *strictjson.Doc) (found []Violation, more int) {
+	if !doc.IsObject() {
+		return []Violation{notAnObject(doc)}, 0
+	}
+	defer func() {
+		if recover() != nil {
+			found, more = []Violation{internal(doc, "panic")}, 0
+		}
+	}()
+	if s.accepts(doc) {
+		return nil, 0
+	}
+	return s.judge(doc)
+}
+
+// accepts is the fast path, and the only one for nearly every call.
+func (s *Schema) accepts(doc *strictjson.Doc) bool {
+	if !s.fast.Check(doc).Accepted {
+		return false
+	}
+	if !s.branched {
+		return true
+	}
+	slips, ok := s.caseMismatches(doc)
+	return ok && len(slips) == 0
+}
+
+// judge finds all violations, the hard way.
+func (s *Schema) judge(doc *strictjson.Doc) ([]Violation, int) {
+	slips, ok := s.caseMismatches(doc)
+	if !ok {
+		return []Violation{internal(doc, "steps")}, 0
+	}
+	err := s.engine.validate(doc.Value(0), len(doc.Nodes))
+	var invalid *jsonschema.ValidationError
+	switch {
+	case err == nil:
+	case errors.Is(err, errSteps):
+		return []Violation{internal(doc, "steps")}, 0
+	case !errors.As(err, &invalid):
+		return []Violation{internal(doc, "panic")}, 0
+	default:
+		return s.explainAll(doc, s.leaves(invalid), slips)
+	}
+	return s.explainAll(doc, nil, slips)
+}
+
+// explainAll words the first leaves and merges them with the slips in case.
+// A member that is a slip is not reported as unknown too.
+func (s *Schema) explainAll(doc *strictjson.Doc, leaves []leaf, slips []Violation) ([]Violation, int) {
+	slices.SortStableFunc(leaves, func(a, b leaf) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.rule, b.rule), cmp.Compare(a.at, b.at))
+	})
+	found := slips
+	isSlip := func(v Violation) bool {
+		return v.Rule == RuleUnknownProperty &&
+			slices.ContainsFunc(slips, func(s Violation) bool { return s.Node == v.Node })
+	}
+	more := 0
+	for i, l := range leaves {
+		if len(found) > 4*maxViolations {
+			more = len(leaves) - i
+			break
+		}
+		found = append(found, slices.DeleteFunc(s.explain(doc, l), isSlip)...)
+	}
+	sortViolations(found)
+	found = slices.CompactFunc(found, func(a, b Violation) bool { return a.same(&b) })
+	if len(found) > maxViolations {
+		more += len(found) - maxViolations
+		found = found[:maxViolations]
+	}
+	for i := range found {
+		found[i].bound()
+	}
+	return found, more
+}
+
+func sortViolations(found []Violation) {
+	slices.SortStableFunc(found, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Want, b.Want), cmp.Compare(a.Limit, b.Limit))
+	})
+}
+
+// bound cuts what came from the document or the schema at its full length.
+func (v *Violation) bound() {
+	v.Path, v.Name, v.Want = words(v.Path), words(v.Name), words(v.Want)
+	v.Limit = strictjson.Preview([]byte(v.Limit), maxGot)
+	for i, name := range v.Near {
+		v.Near[i] = strictjson.Preview([]byte(name), maxGot)
+	}
+}
+
+func words(s string) string { return strictjson.Preview([]byte(s), maxWords) }
+
+func notAnObject(doc *strictjson.Doc) Violation {
+	v := Violation{Rule: RuleType, WantList: []string{"object"}, Got: doc.Preview(maxGot)}
+	if len(doc.Nodes) > 0 {
+		v.Kind = kindOf(doc, 0)
+	}
+	return v
+}
+
+func internal(doc *strictjson.Doc, what string) Violation {
+	return Violation{Rule: RuleInternal, Want: what, Kind: kindOf(doc, 0)}
+}

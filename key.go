@@ -1,0 +1,51 @@
+package toolguard
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/toolguard-go/toolguard/internal/evidence"
+)
+
+// Key returns the idempotency key of the call ctx belongs to, or "" outside a
+// guarded call. It is the same in every attempt of a call. With Scope.Run and
+// Scope.Step it is the same whenever the host resumes that step, whatever the
+// arguments: give each call a step of its own. Otherwise it is random. A key is
+// up to 64 characters of lower-case hexadecimal.
+func Key(ctx context.Context) string {
+	key, _ := evidence.CallKey(ctx)
+	return key
+}
+
+// CallKey implements [evidence.CallKeyer]: the key is made when somebody asks.
+func (c *call) CallKey() string {
+	c.keyOnce.Do(func() { c.key.Store(c.makeKey()) })
+	return c.keyIfMade()
+}
+
+func (c *call) keyIfMade() string {
+	key, _ := c.key.Load().(string)
+	return key
+}
+
+func (c *call) makeKey() string {
+	if c.scope.Run == "" || c.scope.Step == "" {
+		var b [16]byte
+		_, _ = rand.Read(b[:]) // never fails
+		return hex.EncodeToString(b[:])
+	}
+	h := sha256.New()
+	for _, part := range []string{c.scope.Tenant, c.scope.Run, c.scope.Step, c.guard.args.identity} {
+		writePart(h.Write, part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// writePart writes s with its length, so that no two lists of parts collide.
+func writePart(write func([]byte) (int, error), s string) {
+	n := len(s)
+	_, _ = write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+	_, _ = write([]byte(s))
+}

@@ -1,0 +1,154 @@
+package toolguard
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// door admits calls and knows when the last one has left.
+type door struct {
+	mu     sync.Mutex
+	inside int
+	closed bool
+	empty  chan struct{} // made by shut, closed when nobody is inside
+}
+
+func (d *door) enter() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.inside++
+	return true
+}
+
+func (d *door) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inside--
+	if d.closed && d.inside == 0 {
+		close(d.empty)
+	}
+}
+
+// shut admits nobody any more and returns a channel that is closed once all are gone.
+func (d *door) shut() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.closed, d.empty = true, make(chan struct{})
+		if d.inside == 0 {
+			close(d.empty)
+		}
+	}
+	return d.empty
+}
+
+// Shutdown admits no more calls, waits for those in progress, and delivers what
+// events are queued. It returns an error if ctx ends first, or if abandoned
+// attempts still run: they cannot be stopped, only counted. Later calls are
+// answered as shutting down. It may be called more than once.
+func (g *Guard) Shutdown(ctx context.Context) error {
+	select {
+	case <-g.door.shut():
+	case <-ctx.Done():
+		return fmt.Errorf("toolguard: shutdown of %q: %w", g.info.Name, ctx.Err())
+	}
+	g.events.flush(ctx)
+	if n := g.counters.abandoned.Load(); n > 0 {
+		return fmt.Errorf("toolguard: shutdown of %q: %d abandoned attempts still run", g.info.Name, n)
+	}
+	return nil
+}
+
+// counters are what Stats reads. They never decrease, but for abandoned.
+type counters struct {
+	calls, succeeded, failed, unknown    atomic.Uint64
+	attempts, retries, refused, degraded atomic.Uint64
+	everAbandoned, lostEvents            atomic.Uint64
+	abandoned                            atomic.Int64
+}
+
+// count books a finished call.
+func (n *counters) count(c *call) {
+	switch {
+	case c.failure == nil:
+		n.succeeded.Add(1)
+	case c.attempts == 0:
+		n.failed.Add(1)
+		n.refused.Add(1)
+	default:
+		n.failed.Add(1)
+		if c.outcome == OutcomeUnknown {
+			n.unknown.Add(1)
+		}
+	}
+	if c.source != nil {
+		n.degraded.Add(1)
+	}
+}
+
+// Stats are a guard's counts since it was made. They are read one by one, so
+// that sums may be off by calls in progress.
+type Stats struct {
+	Calls     uint64
+	Succeeded uint64
+	Failed    uint64
+	// Unknown of the failed ones may have had their effect.
+	Unknown uint64
+	// Refused of the failed ones never reached the tool.
+	Refused uint64
+	// Degraded of the succeeded ones were answered from elsewhere.
+	Degraded uint64
+	Attempts uint64
+	Retries  uint64
+	// InProgress is how many calls are being answered now.
+	InProgress int
+	// Abandoned is how many abandoned attempts still run, EverAbandoned how
+	// many there have been.
+	Abandoned     int
+	EverAbandoned uint64
+	LostEvents    uint64
+	// Breakers are those of the tool, or of all dependencies where shared.
+	Breakers []BreakerInfo
+	// EvictedBreakers were dropped because there were too many keys.
+	EvictedBreakers uint64
+	// CachedResults is the number of last known good results kept.
+	CachedResults int
+}
+
+// Stats returns the counts.
+func (g *Guard) Stats() Stats {
+	n := &g.counters
+	s := Stats{
+		Calls: n.calls.Load(), Succeeded: n.succeeded.Load(), Failed: n.failed.Load(),
+		Unknown: n.unknown.Load(), Refused: n.refused.Load(), Degraded: n.degraded.Load(),
+		Attempts: n.attempts.Load(), Retries: n.retries.Load(),
+		Abandoned: int(n.abandoned.Load()), EverAbandoned: n.everAbandoned.Load(), LostEvents: n.lostEvents.Load(),
+		CachedResults: g.fallback.cached(),
+	}
+	s.Breakers, s.EvictedBreakers = g.breakers.info()
+	g.door.mu.Lock()
+	s.InProgress = g.door.inside
+	g.door.mu.Unlock()
+	return s
+}
+
+// ForceBreaker holds the breakers of the guard in one state, open or closed,
+// until [Guard.ReleaseBreaker]. Where the guard shares a dependency's breakers,
+// it holds those of every tool. It does nothing if breakers are off.
+func (g *Guard) ForceBreaker(state BreakerState) {
+	if g.breakers != nil {
+		g.breakers.force(state)
+	}
+}
+
+// ReleaseBreaker lets the breakers decide for themselves again.
+func (g *Guard) ReleaseBreaker() {
+	if g.breakers != nil {
+		g.breakers.release()
+	}
+}

@@ -1,0 +1,291 @@
+package toolguard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/digest"
+)
+
+// Observer sees what happens to calls. Implementations:
+//   - may be called concurrently;
+//   - get exactly one event for each attempt, one for each call, and one for
+//     each late answer of an abandoned attempt;
+//   - should return soon: a guard waits for at most [ObservePolicy].Patience,
+//     and while an observer is stuck, events are lost and counted;
+//   - cannot change a call's answer, whatever they do.
+type Observer interface {
+	Observe(ctx context.Context, e Event)
+}
+
+// SpanObserver is an [Observer] that starts spans. Start is called before a call
+// and before each attempt; the context it returns is what the call or attempt
+// runs under, and it must come from ctx. The function it returns, if not nil, is
+// called with the event that ends the span.
+type SpanObserver interface {
+	Observer
+	Start(ctx context.Context, e Event) (context.Context, func(Event))
+}
+
+// ObservePolicy says how events reach the observer.
+type ObservePolicy struct {
+	// Off sends none.
+	Off bool
+	// Queue delivers events from a goroutine of its own that lives while there
+	// are any, through a queue of this length; what does not fit is lost and
+	// counted. If zero, a call delivers its events itself before it returns.
+	Queue int
+	// Patience bounds the wait for the observer. If zero, 1 s.
+	Patience time.Duration
+	// Arguments and Results put them into events. They may hold what should not
+	// be recorded.
+	Arguments, Results bool
+}
+
+func (p ObservePolicy) withDefaults() ObservePolicy {
+	setDefault(&p.Patience, time.Second)
+	return p
+}
+
+func (p ObservePolicy) check() error {
+	if p.Queue < 0 || p.Queue > 1<<20 {
+		return badOption("Observe.Queue", p.Queue, "between 0 and 1048576")
+	}
+	return notNegative("Observe.Patience", p.Patience)
+}
+
+// EventKind says what an [Event] is about.
+type EventKind uint8
+
+const (
+	// EventCall: a call was answered.
+	EventCall EventKind = iota
+	// EventAttempt: an attempt ended or was abandoned.
+	EventAttempt
+	// EventLate: an abandoned attempt ended after all.
+	EventLate
+)
+
+var eventKindNames = names{"call", "attempt", "late"}
+
+// String returns the lower-case name, or EventKind(n) outside the set.
+func (k EventKind) String() string { return eventKindNames.text("EventKind", uint8(k)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (k *EventKind) UnmarshalText(b []byte) error {
+	return eventKindNames.parse("EventKind", b, (*uint8)(k))
+}
+
+// Stage is where in the life of a call something was decided.
+type Stage string
+
+// The stages, in order.
+const (
+	StageDecide   Stage = "decide"
+	StageValidate Stage = "validate"
+	StageExecute  Stage = "execute"
+	StageConfirm  Stage = "confirm"
+	StageRecover  Stage = "recover"
+)
+
+// Decision is what the guard did next.
+type Decision string
+
+// The decisions.
+const (
+	DecisionAnswer   Decision = "answer"   // the call ended here
+	DecisionRetry    Decision = "retry"    // another attempt follows
+	DecisionStop     Decision = "stop"     // no other attempt, though the code allows one
+	DecisionRefuse   Decision = "refuse"   // the tool did not run
+	DecisionFallback Decision = "fallback" // an answer from elsewhere
+	DecisionConfirm  Decision = "confirm"  // a status query settled the outcome
+)
+
+// Digest identifies a call's tool and arguments: SHA-256 over the tool's
+// identity and the canonical arguments without the irrelevant ones.
+type Digest = digest.Sum
+
+// Event is one thing that happened. It is a value: keep it as long as you like.
+type Event struct {
+	Kind EventKind
+	// Time is when it ended, Duration how long it took.
+	Time     time.Time
+	Duration time.Duration
+
+	Tool, ToolVersion, Source string
+	SchemaDigest              string
+	NotEnforced               []string // what of the schema is not enforced
+	Effect                    Effect
+	CallID                    string
+	Scope                     Scope
+	Digest                    Digest // zero where the arguments were not read
+
+	// Stage, Decision and Why say where the call stands, what was done next and
+	// the reason, in the words of this package's constants.
+	Stage    Stage
+	Decision Decision
+	Why      string
+
+	OK       bool
+	Category Category
+	Code     Code
+	Outcome  Outcome
+	// Attempt is this attempt's number, Attempts the number made so far.
+	Attempt, Attempts int
+	// Wait is how long the call waits before the next attempt.
+	Wait time.Duration
+	// Deadline is the effective one: the guard's or the caller's.
+	Deadline time.Time
+	// Transitions are the breaker's, brought about by this attempt.
+	Transitions []Transition
+	// Requests is how many HTTP requests of the attempt were recorded.
+	Requests int
+	// Incident ties the event to the envelope the model read.
+	Incident string
+	// Err is the whole cause chain, for the operator only. Detail is what was
+	// read from its typed causes.
+	Err    error
+	Detail string
+	// Notes are what the envelope says beside the answer.
+	Notes []Note
+	// Lost is how many events of this guard were lost so far.
+	Lost uint64
+	// Arguments and Result are set only if ObservePolicy asks for them.
+	Arguments json.RawMessage
+	Result    string
+}
+
+// newEvent starts an event with what never changes during a call, so that a
+// late answer may use it too.
+func (c *call) newEvent(kind EventKind) Event {
+	g := c.guard
+	e := Event{
+		Kind: kind, Time: time.Now(), Tool: g.info.Name, ToolVersion: g.info.Version, Source: g.info.Source,
+		SchemaDigest: g.args.digest, NotEnforced: g.args.notEnforced, Effect: g.info.Effect,
+		CallID: c.in.ID, Scope: c.scope, Digest: c.digest, Deadline: c.effectiveDeadline(),
+	}
+	if g.opts.Observe.Arguments {
+		e.Arguments = c.args
+	}
+	return e
+}
+
+// event is newEvent with how the call stands now.
+func (c *call) event(kind EventKind) Event {
+	e := c.newEvent(kind)
+	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
+	if f := c.failure; f != nil {
+		e.Code, e.Category, e.Err, e.Detail = f.Code, f.Code.Category(), f.err, f.detail
+	}
+	return e
+}
+
+func (c *call) effectiveDeadline() time.Time {
+	if d, ok := c.ctx.Deadline(); ok && (c.deadline.IsZero() || d.Before(c.deadline)) {
+		return d
+	}
+	return c.deadline
+}
+
+// lastAttempt is what the event of the last attempt needs, kept until it is
+// decided what follows.
+type lastAttempt struct {
+	waiting  bool
+	number   int
+	began    time.Time
+	ended    time.Time
+	deadline time.Time
+	requests int
+	changes  []Transition
+	end      func(Event)
+}
+
+// note remembers the attempt for its event.
+func (c *call) note(a *attempt, changes []Transition, endSpan func(Event)) {
+	if c.guard.events == nil {
+		return
+	}
+	deadline, _ := a.Deadline()
+	c.last = lastAttempt{
+		waiting: true, number: a.number, began: a.began, ended: time.Now(), deadline: deadline,
+		requests: len(a.evidence.Requests()), changes: changes, end: endSpan,
+	}
+}
+
+func (c *call) attemptEvent(d Decision, why string, wait time.Duration) delivery {
+	l := &c.last
+	e := c.event(EventAttempt)
+	e.Time, e.Duration, e.Deadline = l.ended, l.ended.Sub(l.began), l.deadline
+	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, d, why, wait
+	e.Attempt, e.Requests, e.Transitions = l.number, l.requests, l.changes
+	return delivery{e, l.end}
+}
+
+// retrying tells of an attempt that another one follows.
+func (c *call) retrying(wait time.Duration) {
+	if !c.last.waiting {
+		return
+	}
+	c.last.waiting = false
+	d := c.attemptEvent(DecisionRetry, "", wait)
+	c.guard.events.deliver(c.ctx, func(yield func(delivery) bool) { yield(d) })
+}
+
+// observeEnd delivers the event of the last attempt and that of the call. The
+// call is over: nothing changes it any more, however long the observer takes.
+func (c *call) observeEnd(env *Envelope) {
+	if c.guard.events == nil {
+		return
+	}
+	c.guard.events.deliver(c.ctx, func(yield func(delivery) bool) {
+		if c.last.waiting && !yield(c.attemptEvent(cmp.Or(c.decided, DecisionAnswer), c.why, 0)) {
+			return
+		}
+		yield(c.callEvent(env))
+	})
+}
+
+func (c *call) finalDecision() Decision {
+	switch {
+	case c.decided != "":
+		return c.decided
+	case c.failure != nil && c.attempts == 0:
+		return DecisionRefuse
+	default:
+		return DecisionAnswer
+	}
+}
+
+func (c *call) callEvent(env *Envelope) delivery {
+	e := c.event(EventCall)
+	e.Duration = e.Time.Sub(c.began)
+	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, env.Notes
+	if env.Error != nil {
+		e.Incident = env.Error.Incident
+	}
+	if c.guard.opts.Observe.Results {
+		e.Result = env.ForModel()
+	}
+	return delivery{e, c.endSpan}
+}
+
+// observeLate tells of an abandoned attempt that ended. It runs on that
+// attempt's goroutine, when the call is long over.
+func (c *call) observeLate(a *attempt) {
+	if c.guard.events == nil {
+		return
+	}
+	e := c.newEvent(EventLate)
+	e.Time, e.Duration, e.Attempt, e.Attempts = a.ended, a.ended.Sub(a.began), a.number, a.number
+	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, !a.failed(), OutcomeSucceeded, a.err
+	if a.failed() {
+		e.Code, e.Category, e.Detail = a.diagnosis.Code, a.diagnosis.Code.Category(), a.diagnosis.detail
+		e.Outcome = c.guard.info.outcomeOf(&a.diagnosis, &a.evidence)
+	}
+	c.guard.events.deliver(a, func(yield func(delivery) bool) { yield(delivery{e, nil}) })
+}

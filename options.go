@@ -1,0 +1,165 @@
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// Options say how a guard behaves. Nil and the zero value are the documented
+// defaults; New copies the struct. The policies are plain data; what follows
+// them are collaborators, and a nil one is absent.
+type Options struct {
+	Arguments   ArgumentPolicy
+	Timeout     TimeoutPolicy
+	Retry       RetryPolicy
+	Breaker     BreakerPolicy
+	Concurrency ConcurrencyPolicy
+	Observe     ObservePolicy
+	Render      RenderPolicy
+
+	// Dependencies shares breakers and limits between guards.
+	Dependencies *Dependencies
+	// Fallback answers when the tool is unavailable or too slow.
+	Fallback *Fallback
+	// Observer sees what happens.
+	Observer Observer
+	// Classifier is asked about an error before the built-in rules.
+	Classifier Classifier
+	// Authorize refuses calls the caller may not make, before anything is
+	// answered. Any error is a refusal: make one with [Permission]. A tool made
+	// by [Func] has a typed one; both are asked.
+	Authorize func(ctx context.Context, args json.RawMessage) error
+	// Check refuses calls a business rule forbids, after Authorize. Any error is
+	// a refusal: make one with [Business] or [Param].
+	Check func(ctx context.Context, args json.RawMessage) error
+	// CheckResult finds failures that look like successes. [Failed] is one.
+	CheckResult func(ctx context.Context, r Result) error
+	// Refresh renews credentials once, when they expired before anything was done.
+	Refresh func(ctx context.Context) error
+	// PassThrough picks the errors that are the host's control flow: they reach
+	// it untouched and are never retried.
+	PassThrough func(error) bool
+	// Redact is applied to foreign text beside the built-in redaction.
+	Redact func(text string) string
+	// Words replace the built-in phrases. A call that asks for a locale of its
+	// own gets the built-in ones.
+	Words *prompts.Catalogue
+}
+
+// gates are the typed functions of a tool made by [Func], without their types.
+type gates struct {
+	authorize, check func(context.Context, json.RawMessage) error
+	status           func(ctx context.Context, key string, args json.RawMessage) (Outcome, Result, error)
+	describe         func(json.RawMessage) string
+}
+
+// gated is implemented by tools with typed functions beside them.
+type gated interface{ gates() gates }
+
+// New returns a guard for tool. A nil opts means the defaults. Everything that
+// makes no sense is an error that names field and value; all are reported.
+func New(tool Tool, opts *Options) (*Guard, error) {
+	if tool == nil {
+		return nil, errors.New("toolguard: New: tool is nil")
+	}
+	g := &Guard{tool: tool, info: tool.Info()}
+	if opts != nil {
+		g.opts = *opts
+	}
+	if t, ok := tool.(gated); ok {
+		g.gates = t.gates()
+	}
+	if err := g.check(); err != nil {
+		return nil, fmt.Errorf("%w (tool %q)", err, g.info.Name)
+	}
+	return g, g.build()
+}
+
+// check refuses what makes no sense, before defaults hide it.
+func (g *Guard) check() error {
+	o, i := &g.opts, &g.info
+	errs := []error{
+		i.check(), o.Timeout.check(i.Class), o.Retry.check(), o.Concurrency.check(),
+		o.Observe.check(), o.Render.check(), o.Arguments.check(), o.Fallback.check(i),
+	}
+	budget := o.Timeout.withDefaults(i.Class).Budget
+	errs = append(errs, o.Breaker.check(budget), o.Dependencies.check(budget))
+	if g.sharesBreaker() && o.Breaker != (BreakerPolicy{}) && o.Breaker != (BreakerPolicy{Off: true}) {
+		errs = append(errs, badOption("Breaker", "set", "zero: the breaker of dependency "+i.Dependency+" is set in Dependencies.Breaker"))
+	}
+	if c, ok := g.tool.(interface{ construction() error }); ok {
+		errs = append(errs, c.construction())
+	}
+	return errors.Join(errs...)
+}
+
+func (i *Info) check() error {
+	var errs []error
+	if i.Name == "" || len(i.Name) > 256 {
+		errs = append(errs, fmt.Errorf("toolguard: Info.Name %q must have 1 to 256 bytes", preview(i.Name)))
+	}
+	if int(i.Effect) >= len(effectNames) {
+		errs = append(errs, fmt.Errorf("toolguard: Info.Effect is %v", i.Effect))
+	}
+	if i.KeyTTL < 0 || i.KeyTTL > 0 && i.Effect != IdempotentByKey {
+		errs = append(errs, fmt.Errorf("toolguard: Info.KeyTTL is %v, want it above zero and only for %v tools", i.KeyTTL, IdempotentByKey))
+	}
+	if slices.Contains(i.Alternatives, i.Name) {
+		errs = append(errs, fmt.Errorf("toolguard: Info.Alternatives names the tool %q itself", i.Name))
+	}
+	return errors.Join(errs...)
+}
+
+func (g *Guard) sharesBreaker() bool {
+	return g.info.Dependency != "" && g.opts.Dependencies != nil
+}
+
+// build fills in defaults and makes the mechanisms.
+func (g *Guard) build() error {
+	o := &g.opts
+	setDefault(&g.info.Effect, NonIdempotent)
+	if g.info.Effect == IdempotentByKey {
+		setDefault(&g.info.KeyTTL, 24*time.Hour)
+	}
+	o.Timeout = o.Timeout.withDefaults(g.info.Class)
+	o.Retry = o.Retry.withDefaults()
+	o.Breaker = o.Breaker.withDefaults(o.Timeout.Budget)
+	o.Concurrency = o.Concurrency.withDefaults()
+	o.Observe = o.Observe.withDefaults()
+	o.Render = o.Render.withDefaults()
+	g.budget.share, g.budget.floor = o.Retry.Budget, o.Retry.BudgetFloor
+	switch {
+	case o.Breaker.Off:
+	case g.sharesBreaker():
+		g.breakers = o.Dependencies.shared()
+	default:
+		g.breakers = newBreakers(o.Breaker)
+	}
+	if !o.Concurrency.Off {
+		g.limiter = newLimiter(o.Concurrency, o.Dependencies.limit(g.info.Dependency))
+	}
+	g.words = newWords(o.Render, o.Words)
+	g.events = newEvents(o.Observer, o.Observe, &g.counters)
+	return errors.Join(g.buildArguments(), g.buildFallback())
+}
+
+// identity is what digests and keys know the tool by.
+func (i *Info) identity() string {
+	if i.Source == "" {
+		return i.Name
+	}
+	return i.Source + "\x00" + i.Name
+}
+
+func preview(s string) string {
+	if len(s) > 64 {
+		return s[:64] + "…"
+	}
+	return s
+}

@@ -1,0 +1,6 @@
+package toolguard
+
+// presentable makes a result safe to hand to a model, noting what was done.
+func (g *Guard) presentable(r Result, notes *[]Note) Result { return r }
+
+const noteCanceledMeanwhile NoteKind = "canceled_meanwhile"

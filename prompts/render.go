@@ -1,0 +1,142 @@
+package prompts
+
+import (
+	"strconv"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxListed bounds how many items of a list a phrase names.
+const maxListed = 12
+
+var noVars Vars
+
+// render appends p with the values of v, which may be nil.
+func (c *Catalogue) render(dst []byte, p phrase, v *Vars) []byte {
+	if v == nil {
+		v = &noVars
+	}
+	start := len(dst)
+	for i := 0; i < len(p.parts); i++ {
+		part, from := &p.parts[i], len(dst)
+		switch part.op {
+		case opText:
+			dst = append(dst, part.text...)
+		case opValue:
+			dst = c.appendValue(dst, part.id, v)
+		default:
+			if v.has(part.id) != (part.op == opPresent) {
+				i += part.skip
+			}
+		}
+		if from > start && from < len(dst) {
+			dst = spaceAt(dst, from)
+		}
+	}
+	return dst
+}
+
+func (c *Catalogue) appendValue(dst []byte, id varID, v *Vars) []byte {
+	switch {
+	case id.isNumber():
+		return strconv.AppendInt(dst, int64(v.number(id)), 10)
+	case !v.has(id):
+		return append(dst, c.absent[id]...)
+	case id == varText:
+		return c.appendQuotable(dst, v.Text)
+	case id.isText():
+		return appendClean(dst, v.text(id))
+	case id.isDuration():
+		return c.appendDuration(dst, v.duration(id), id == varTimeout)
+	case id == varAt:
+		return appendInstant(dst, v.At)
+	default:
+		more := 0
+		if id == varAllowed {
+			more = v.AllowedMore
+		}
+		return c.appendList(dst, v.list(id), more, c.lastSeparator(id))
+	}
+}
+
+// appendClean appends s with control characters, line breaks included, as
+// spaces: a value stays inside its line.
+func appendClean(dst []byte, s string) []byte {
+	from := len(dst)
+	dst = append(dst, s...)
+	for i := from; i < len(dst); i++ {
+		if dst[i] < ' ' || dst[i] == 0x7f {
+			dst[i] = ' '
+		}
+	}
+	return dst
+}
+
+// lastSeparator returns what stands before the last item of a list.
+func (c *Catalogue) lastSeparator(id varID) string {
+	switch id {
+	case varAlternatives, varVerify, varNear, varAllowed:
+		return c.marks.or
+	case varMissing:
+		return c.marks.and
+	default:
+		return c.marks.comma
+	}
+}
+
+// appendList joins items, and counts those that are too many to be listed and
+// the more that were not given.
+func (c *Catalogue) appendList(dst []byte, items []string, more int, last string) []byte {
+	shown := items[:min(len(items), maxListed)]
+	more += len(items) - len(shown)
+	for i, item := range shown {
+		switch {
+		case i == 0:
+		case i == len(shown)-1 && more == 0:
+			dst = append(dst, last...)
+		default:
+			dst = append(dst, c.marks.comma...)
+		}
+		dst = appendClean(dst, item)
+	}
+	if more > 0 {
+		dst = append(dst, c.marks.comma...)
+		dst = c.render(dst, c.more, &Vars{Count: more})
+	}
+	return dst
+}
+
+// appendInstant rounds up, so that nobody comes too early. It prints the offset
+// and not the zone's name, because names such as CST have several meanings.
+func appendInstant(dst []byte, t time.Time) []byte {
+	if up := t.Truncate(time.Minute); up.Before(t) {
+		t = up.Add(time.Minute)
+	}
+	if _, offset := t.Zone(); offset == 0 {
+		return t.AppendFormat(dst, "2006-01-02 15:04 UTC")
+	}
+	return t.AppendFormat(dst, "2006-01-02 15:04 -07:00")
+}
+
+// spaceAt puts a space at dst[i] if a Chinese and a Latin character meet there.
+func spaceAt(dst []byte, i int) []byte {
+	before, after := dst[i-1], dst[i]
+	if before < utf8.RuneSelf == (after < utf8.RuneSelf) {
+		return dst
+	}
+	var han rune
+	if before < utf8.RuneSelf {
+		han, _ = utf8.DecodeRune(dst[i:])
+	} else {
+		before = after
+		han, _ = utf8.DecodeLastRune(dst[:i])
+	}
+	if before <= ' ' || !unicode.Is(unicode.Han, han) {
+		return dst
+	}
+	dst = append(dst, 0)
+	copy(dst[i+1:], dst[i:])
+	dst[i] = ' '
+	return dst
+}

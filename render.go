@@ -1,0 +1,123 @@
+package toolguard
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/isolate"
+	"github.com/toolguard-go/toolguard/internal/redact"
+	"github.com/toolguard-go/toolguard/prompts"
+
+	"context"
+)
+
+// RenderPolicy says how answers read.
+type RenderPolicy struct {
+	// Off hands results on as they are: no cleaning, no cap. Failures are
+	// rendered all the same.
+	Off bool
+	// Locale of the words: "en" or "zh", with or without a region. If empty, "en".
+	Locale string
+	// Format of envelopes. If zero, JSON.
+	Format Format
+	// HideCauses leaves foreign error text out.
+	HideCauses bool
+	// QuoteCauses quotes every cause, redacted, not only plain text errors.
+	QuoteCauses bool
+	// RedactResults redacts successful results too.
+	RedactResults bool
+	// RedactEmails redacts e-mail addresses wherever redaction applies.
+	RedactEmails bool
+	// MaxResult bounds the text of a result, in bytes. If zero, 64 KiB.
+	MaxResult int
+	// MaxParts bounds the Parts of a result together, in bytes. If zero, 8 MiB.
+	MaxParts int
+	// Contact is who a user may ask about an unknown outcome or for access.
+	Contact string
+}
+
+func (p RenderPolicy) withDefaults() RenderPolicy {
+	setDefault(&p.MaxResult, 64<<10)
+	setDefault(&p.MaxParts, 8<<20)
+	return p
+}
+
+func (p RenderPolicy) check() error {
+	errs := []error{notNegative("Render.MaxParts", p.MaxParts)}
+	if p.MaxResult != 0 && p.MaxResult < 256 {
+		errs = append(errs, badOption("Render.MaxResult", p.MaxResult, "256 or more"))
+	}
+	if p.HideCauses && p.QuoteCauses {
+		errs = append(errs, badOption("Render.QuoteCauses", true, "not together with HideCauses"))
+	}
+	if int(p.Format) >= len(formatNames) {
+		errs = append(errs, badOption("Render.Format", p.Format, "json or text"))
+	}
+	if lang, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(p.Locale), "_", "-"), "-"); lang != "" && lang != "en" && lang != "zh" {
+		errs = append(errs, badOption("Render.Locale", p.Locale, "en or zh; other languages are given as Options.Words"))
+	}
+	if len(p.Contact) > 128 {
+		errs = append(errs, badOption("Render.Contact", preview(p.Contact), "at most 128 bytes"))
+	}
+	return errors.Join(errs...)
+}
+
+// words are the phrases and the redactor of a guard.
+type words struct {
+	own      *prompts.Catalogue // Options.Words, or nil
+	locale   *prompts.Catalogue // the policy's
+	redactor *redact.Redactor
+}
+
+func newWords(p RenderPolicy, own *prompts.Catalogue) words {
+	return words{own: own, locale: prompts.For(p.Locale), redactor: redact.New(redact.Options{Emails: p.RedactEmails})}
+}
+
+// catalogue returns the words of a call: those the host replaced, unless the
+// call asks for a locale of its own.
+func (g *Guard) catalogue(locale string) *prompts.Catalogue {
+	switch {
+	case locale != "":
+		return prompts.For(locale)
+	case g.words.own != nil:
+		return g.words.own
+	default:
+		return g.words.locale
+	}
+}
+
+// redact removes what a model has no business seeing.
+func (g *Guard) redact(text string) string {
+	if text == "" {
+		return ""
+	}
+	return g.redactFurther(g.words.redactor.Redact(text))
+}
+
+// cutRedacted redacts text and cuts it afterwards, never through a secret.
+func (g *Guard) cutRedacted(text string, limit int) string {
+	out, _ := g.words.redactor.Cut(g.redactFurther(text), limit)
+	return out
+}
+
+// authored bounds an author's own sentence; it passes otherwise as it is.
+func (g *Guard) authored(text string) string {
+	return g.cutRedacted(text, maxQuote)
+}
+
+// redactFurther applies the host's own redactor. One that fails leaves nothing.
+func (g *Guard) redactFurther(text string) string {
+	if g.opts.Redact == nil {
+		return text
+	}
+	out := ""
+	err := isolate.Run(context.Background(), time.Second, func(context.Context) error {
+		out = g.opts.Redact(text)
+		return nil
+	})
+	if err != nil {
+		return "[redacted]"
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package toolguard
+
+import (
+	"time"
+
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// longWait is the wait beyond which a model should not wait for a tool.
+const longWait = 5 * time.Minute
+
+// step chooses the one next step after a failure, and says whether it is to
+// send the same call again. The more certain thing goes first: what is done is
+// done; what may be done must not be repeated; then what the code says.
+func (c *call) step() (step prompts.Step, resend bool) {
+	f, info := c.failure, &c.guard.info
+	switch {
+	case c.outcome == OutcomeSucceeded:
+		return prompts.StepDoneNoResult, false
+	case c.outcome != OutcomeUnknown:
+		return c.stepAfterNothing()
+	case !info.repeatable(c.began) && len(info.VerifyWith) > 0:
+		return prompts.StepVerifyUnknown, false
+	case !info.repeatable(c.began):
+		return prompts.StepAskCheckUnknown, false
+	case f.Code.row().resend && f.RetryAfter <= longWait:
+		return prompts.StepRepeatSafeUnknown, true
+	default:
+		return prompts.StepTellUserUnknown, false
+	}
+}
+
+// stepAfterNothing chooses the step where the call certainly changed nothing.
+func (c *call) stepAfterNothing() (step prompts.Step, resend bool) {
+	if c.failure.Code.row().resend {
+		return c.stepAfterOutage()
+	}
+	switch c.failure.Code {
+	case CodeSchemaViolation:
+		return c.stepAfterViolation(), false
+	case CodeServiceUnavailable, CodeTLSFailure, CodeNotInstalled:
+		return c.elsewhere(prompts.StepTellUserOutage), false
+	}
+	if s, ok := fixedSteps[c.failure.Code]; ok {
+		return s, false
+	}
+	return prompts.StepTellUserInternal, false
+}
+
+// fixedSteps are the codes whose step depends on nothing else.
+var fixedSteps = map[Code]prompts.Step{
+	CodeInvalidJSON:      prompts.StepFixJSON,
+	CodeTruncated:        prompts.StepResendComplete,
+	CodeInvalidArgument:  prompts.StepFixAndResend,
+	CodeUnknownTool:      prompts.StepNoSuchTool,
+	CodeCallerDeadline:   prompts.StepFinishNow,
+	CodeShuttingDown:     prompts.StepFinishNow,
+	CodeBusinessRule:     prompts.StepFinalRefusal,
+	CodeNotFound:         prompts.StepNotFound,
+	CodeConflict:         prompts.StepReadStateFirst,
+	CodeRequestRejected:  prompts.StepExplainRefusal,
+	CodeResultRejected:   prompts.StepExplainRefusal,
+	CodePermissionDenied: prompts.StepNoPermission,
+	CodeAuthExpired:      prompts.StepReauthenticate,
+	CodeCanceled:         prompts.StepCanceled,
+}
+
+// stepAfterOutage chooses between waiting, going elsewhere and giving up. After
+// retries of the guard's own, another one at once would change nothing.
+func (c *call) stepAfterOutage() (step prompts.Step, resend bool) {
+	f, info := c.failure, &c.guard.info
+	timedOut := f.Code == CodeAttemptTimeout || f.Code == CodeAbandoned
+	switch {
+	case f.RetryAfter > longWait:
+		return c.elsewhere(prompts.StepRetryLaterAt), false
+	case f.Code == CodeBreakerOpen:
+		return prompts.StepWaitBreaker, len(info.Alternatives) == 0
+	case len(info.Alternatives) > 0:
+		return prompts.StepUseAlternative, false
+	case f.RetryAfter > 0:
+		return prompts.StepWaitThenOnce, true
+	case timedOut && info.Effect == ReadOnly:
+		return prompts.StepAskForLess, false
+	case c.attempts > 1:
+		return prompts.StepTellUserOutage, false
+	default:
+		return prompts.StepTryOnceMore, true
+	}
+}
+
+func (c *call) elsewhere(otherwise prompts.Step) prompts.Step {
+	if len(c.guard.info.Alternatives) > 0 {
+		return prompts.StepUseAlternative
+	}
+	return otherwise
+}
+
+// stepAfterViolation asks the user where all that is wrong is that something is
+// missing.
+func (c *call) stepAfterViolation() prompts.Step {
+	if len(c.missing()) == len(c.failure.violations) {
+		return prompts.StepAskUserForMissing
+	}
+	return prompts.StepFixAndResend
+}

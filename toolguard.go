@@ -1,0 +1,193 @@
+// Package toolguard makes a tool call safe to hand to a language model.
+//
+// A [Guard] stands where the tool stood. Every call through it ends, in bounded
+// time, in exactly one [Envelope]: the tool's result, or a failure that says what
+// happened, whether anything was done, and what to do next.
+//
+//	refund := toolguard.Func(toolguard.Info{Name: "refund", Effect: toolguard.NonIdempotent}, pay.Refund)
+//	guard, err := toolguard.New(refund, nil)
+//	…
+//	env := guard.Do(ctx, toolguard.Call{ID: call.ID, Args: call.Arguments})
+//	reply(call.ID, env.ForModel())
+//
+// This file is the whole pipeline: [Guard.Do] keeps the accounts, run names the
+// five stages, and each stage names its mechanisms. Every mechanism has a file of
+// its own.
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Tool is an operation an agent can call. [Func], [Action] and [Text] make one
+// of an ordinary function. Implementations:
+//   - may be called concurrently;
+//   - return from Info the same value every time, without blocking;
+//   - may keep args, which is theirs alone;
+//   - should stop when ctx ends, though a guard does not depend on it.
+type Tool interface {
+	Info() Info
+	Call(ctx context.Context, args json.RawMessage) (Result, error)
+}
+
+// Info is what a tool's author declares about it.
+type Info struct {
+	// Name is how the model calls the tool. It is required.
+	Name        string
+	Description string
+	// Version changes when the tool's behaviour does; it is recorded only.
+	Version string
+	// Source is where the tool comes from, such as an MCP server. Together with
+	// Name it is the tool's identity.
+	Source string
+	// Schema is the JSON Schema of the arguments, any draft from 4 to 2020-12.
+	// If empty, any object is accepted.
+	Schema json.RawMessage
+	// Effect says what running the tool again may do. If zero, NonIdempotent.
+	Effect Effect
+	// KeyTTL is how long the downstream of an IdempotentByKey tool remembers a
+	// key. If zero, 24 h.
+	KeyTTL time.Duration
+	// SingleRequest promises that an attempt makes one request to one service
+	// and nothing else with an effect, so that this request's fate is the
+	// attempt's: a refused connection then proves that nothing was done.
+	SingleRequest bool
+	// Class chooses the timeout in TimeoutPolicy.Classes.
+	Class string
+	// Dependency names the service behind the tool, where several tools share
+	// one. See [Dependencies].
+	Dependency string
+	// Alternatives are tools a model may use instead while this one is down.
+	Alternatives []string
+	// VerifyWith are tools that show whether this one took effect.
+	VerifyWith []string
+	// Irrelevant are top-level arguments that do not make a call a different
+	// one, such as a reason or a trace id.
+	Irrelevant []string
+}
+
+// Result is what a tool returns. Set Text or JSON; if both are set, the model
+// reads JSON.
+type Result struct {
+	Text string
+	JSON json.RawMessage
+	// Parts are images and other blocks, carried to the host untouched.
+	Parts []Part
+
+	notes    []Note    // what the edge that made the result has to say about it
+	envelope *Envelope // the answer of an inner guard
+}
+
+// Part is one block of a result that is not text.
+type Part struct {
+	// MediaType is the block's MIME type.
+	MediaType string
+	Data      []byte
+	// Raw is the host's own form of the block, for adapters.
+	Raw any
+}
+
+// Call is one request from the model.
+type Call struct {
+	// ID is the model's identifier for the call. It goes into the envelope and
+	// the events, and protects nothing: a model makes a new one each time.
+	ID string
+	// Args is the text the model wrote as arguments. It is copied.
+	Args json.RawMessage
+	// Truncated says that the model's output was cut off, so that Args cannot be
+	// trusted even if they parse.
+	Truncated bool
+	// Locale of the words for the model. If empty, RenderPolicy.Locale.
+	Locale string
+}
+
+// Guard decorates one tool. It is safe for concurrent use and is itself a
+// [Tool]. Make one with [New].
+type Guard struct {
+	tool     Tool
+	info     Info
+	opts     Options
+	gates    gates
+	args     arguments
+	budget   retryBudget
+	breakers *breakers
+	limiter  *limiter
+	fallback *fallback
+	words    words
+	events   *events
+	door     door
+	counters counters
+}
+
+// Info returns the tool's info.
+func (g *Guard) Info() Info { return g.info }
+
+// Call makes a Guard a Tool: a failure is the rendered envelope with a nil
+// error, so that a guard can stand where the bare tool stood. Only errors the
+// host declared as control flow come back as errors.
+func (g *Guard) Call(ctx context.Context, args json.RawMessage) (Result, error) {
+	env := g.Do(ctx, Call{Args: args})
+	if env.control != nil {
+		return Result{}, env.control
+	}
+	if env.OK && len(env.Notes) == 0 {
+		return env.Result, nil
+	}
+	return Result{Text: env.ForModel(), Parts: env.Result.Parts, envelope: &env}, nil
+}
+
+// Do answers one call. It never panics, and it returns within the call's budget
+// plus grace even if the tool does not. Cancelling ctx stops it sooner.
+func (g *Guard) Do(ctx context.Context, in Call) Envelope {
+	c := g.open(ctx, in)
+	c.run()
+	return g.close(c)
+}
+
+// run is the life of a call. A stage that settles the call ends it.
+func (c *call) run() {
+	defer c.rescue()
+	if c.decide() && c.validate() {
+		c.execute()
+		c.confirm()
+	}
+	c.recover()
+}
+
+// decide: what is asked?
+func (c *call) decide() bool {
+	c.stage = StageDecide
+	return c.admitted() &&
+		c.parsed() && // strictly, then what normalisation can repair without loss
+		c.matched() && // the schema
+		c.authorized()
+}
+
+// validate: may it run now?
+func (c *call) validate() bool {
+	c.stage = StageValidate
+	return c.checked() // business rules
+}
+
+// execute makes attempts, one at a time. Each takes a slot and a permit, runs
+// isolated under its deadline, and has its error classified.
+func (c *call) execute() {
+	c.stage = StageExecute
+	for c.attempt() && c.retry() {
+	}
+}
+
+// confirm: did it take?
+func (c *call) confirm() {
+	c.stage = StageConfirm
+	c.checkResult() // a success that is none
+	c.askStatus()   // an outcome nobody knows
+}
+
+// recover: what now?
+func (c *call) recover() {
+	c.fallBack() // to an answer from elsewhere
+	c.remember() // a good answer, for later falls
+}

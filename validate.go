@@ -1,0 +1,278 @@
+package toolguard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/toolguard-go/toolguard/internal/digest"
+	"github.com/toolguard-go/toolguard/internal/example"
+	"github.com/toolguard-go/toolguard/internal/normalize"
+	"github.com/toolguard-go/toolguard/internal/schema"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
+)
+
+// ArgumentPolicy says how what the model wrote becomes the document that runs.
+// It is parsed strictly; then repaired where that cannot change its meaning,
+// each repair noted; then held against the schema.
+type ArgumentPolicy struct {
+	// Off repairs nothing. Parsing and the schema stay as strict.
+	Off bool
+	// Schema says what becomes of a schema that does not compile.
+	Schema SchemaMode
+	// MaxBytes bounds the text. If zero, 1 MiB.
+	MaxBytes int
+	// MaxDepth bounds the nesting. If zero, 64.
+	MaxDepth int
+	// ControlCharacters inside strings are repaired for tools with side effects
+	// too, not only for ReadOnly ones.
+	ControlCharacters bool
+}
+
+// SchemaMode says what becomes of a schema that does not compile.
+type SchemaMode uint8
+
+const (
+	// SchemaStrict makes it an error of [New]: it is your own tool.
+	SchemaStrict SchemaMode = iota
+	// SchemaLenient repairs and enforces what can be, for schemas from
+	// elsewhere. [Guard.Describe] and every event say what is not enforced.
+	SchemaLenient
+)
+
+var schemaModeNames = names{"strict", "lenient"}
+
+// String returns the lower-case name, or SchemaMode(n) outside the set.
+func (m SchemaMode) String() string { return schemaModeNames.text("SchemaMode", uint8(m)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (m SchemaMode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (m *SchemaMode) UnmarshalText(b []byte) error {
+	return schemaModeNames.parse("SchemaMode", b, (*uint8)(m))
+}
+
+func (p ArgumentPolicy) check() error {
+	var errs []error
+	if int(p.Schema) >= len(schemaModeNames) {
+		errs = append(errs, badOption("Arguments.Schema", p.Schema, "strict or lenient"))
+	}
+	if p.MaxBytes < 0 || p.MaxBytes > 1<<30 {
+		errs = append(errs, badOption("Arguments.MaxBytes", p.MaxBytes, "between 0 and 1 GiB"))
+	}
+	if p.MaxDepth < 0 || p.MaxDepth > 10_000 {
+		errs = append(errs, badOption("Arguments.MaxDepth", p.MaxDepth, "between 0 and 10000"))
+	}
+	return errors.Join(errs...)
+}
+
+// arguments is what a guard knows about its tool's arguments.
+type arguments struct {
+	schema      *schema.Schema
+	limits      strictjson.Limits
+	identity    string
+	irrelevant  func(string) bool // nil if every argument counts
+	digest      string            // the schema's
+	notEnforced []string
+	borrowed    bool // the tool only reads what it is given
+	example     func() json.RawMessage
+}
+
+// maxRounds bounds how often repaired values are repaired again: a string may
+// hold an object that holds such a string.
+const maxRounds = 4
+
+func (g *Guard) buildArguments() error {
+	p, a := &g.opts.Arguments, &g.args
+	mode := schema.Strict
+	if p.Schema == SchemaLenient {
+		mode = schema.Lenient
+	}
+	s, err := schema.Compile(g.info.Schema, mode)
+	if err != nil {
+		return fmt.Errorf("toolguard: Info.Schema of tool %q: %w", g.info.Name, err)
+	}
+	a.schema, a.digest = s, s.Digest()
+	a.limits = strictjson.Limits{MaxBytes: p.MaxBytes, MaxDepth: p.MaxDepth}
+	a.identity = g.info.identity()
+	if len(g.info.Irrelevant) > 0 {
+		a.irrelevant = func(name string) bool { return slices.Contains(g.info.Irrelevant, name) }
+	}
+	for _, n := range s.NotEnforced() {
+		a.notEnforced = append(a.notEnforced, n.String())
+	}
+	_, a.borrowed = g.tool.(interface{ borrows() })
+	a.example = sync.OnceValue(a.generate)
+	return nil
+}
+
+// generate makes the example that accompanies violations; nil if none is small.
+func (a *arguments) generate() json.RawMessage {
+	text, ok := example.Generate(a.schema.Tree(), func(document any) bool {
+		raw, err := json.Marshal(document)
+		if err != nil {
+			return false
+		}
+		doc, err := strictjson.Parse(raw, a.limits)
+		if err != nil {
+			return false
+		}
+		found, _ := a.schema.Validate(&doc)
+		return len(found) == 0
+	})
+	if !ok {
+		return nil
+	}
+	return text
+}
+
+// parsed reads the arguments strictly. Only what fails is repaired, and read
+// strictly again.
+func (c *call) parsed() bool {
+	a := &c.guard.args
+	if c.in.Truncated {
+		c.digest = digest.OfRaw(a.identity, c.in.Args)
+		return c.fail(diagnosis{Verdict: Verdict{Code: CodeTruncated}}, nil)
+	}
+	doc, err := strictjson.Parse(slices.Clone(c.in.Args), a.limits)
+	if (err != nil || !doc.IsObject()) && !c.guard.opts.Arguments.Off {
+		doc, err = c.repairText(doc, err)
+	}
+	if err != nil || !doc.IsObject() {
+		c.digest = digest.OfRaw(a.identity, c.in.Args)
+		return c.unreadable(doc, err)
+	}
+	c.doc = doc
+	c.repairValues()
+	c.args = c.doc.Text
+	c.digest = digest.Of(a.identity, &c.doc, a.irrelevant)
+	return true
+}
+
+func (c *call) repairText(doc strictjson.Doc, err error) (strictjson.Doc, error) {
+	a := &c.guard.args
+	text, changes := normalize.Text(c.in.Args, normalize.TextOptions{
+		NothingRequired:   !a.schema.Required(),
+		AllowControlChars: c.guard.info.Effect == ReadOnly || c.guard.opts.Arguments.ControlCharacters,
+		Limits:            a.limits,
+	})
+	if len(changes) == 0 {
+		return doc, err
+	}
+	repaired, errRepaired := strictjson.Parse(text, a.limits)
+	if errRepaired != nil || !repaired.IsObject() {
+		return doc, err // say what is wrong with the text the model wrote
+	}
+	c.noteChanges(changes)
+	return repaired, nil
+}
+
+// repairValues validates, and where the schema leaves one reading of a value it
+// refuses, takes that reading.
+func (c *call) repairValues() {
+	a := &c.guard.args
+	c.violations, c.moreViolations = a.schema.Validate(&c.doc)
+	if c.guard.opts.Arguments.Off {
+		return
+	}
+	expect := func(node int32) normalize.Expectation { return a.schema.Expect(&c.doc, node) }
+	for range maxRounds {
+		if len(c.violations) == 0 {
+			break
+		}
+		text, changes := normalize.Values(&c.doc, expect, failing(c.violations))
+		if !c.reread(text, changes) {
+			return
+		}
+	}
+	if len(c.violations) == 0 {
+		c.reread(normalize.IntegralFloats(&c.doc, expect))
+	}
+}
+
+// reread takes over a repaired text, if there is one and it reads.
+func (c *call) reread(text []byte, changes []normalize.Change) bool {
+	if len(changes) == 0 {
+		return false
+	}
+	doc, err := strictjson.Parse(text, c.guard.args.limits)
+	if err != nil {
+		return false
+	}
+	c.doc = doc
+	c.violations, c.moreViolations = c.guard.args.schema.Validate(&c.doc)
+	c.noteChanges(changes)
+	return true
+}
+
+func failing(violations []schema.Violation) []int32 {
+	nodes := make([]int32, len(violations))
+	for i, v := range violations {
+		nodes[i] = v.Node
+	}
+	return nodes
+}
+
+func (c *call) noteChanges(changes []normalize.Change) {
+	for _, ch := range changes {
+		c.notes = append(c.notes, Note{
+			Kind: NoteKind(ch.Kind.String()), Path: ch.Path, Count: ch.Count,
+			From: c.guard.redact(ch.From), To: c.guard.redact(ch.To),
+		})
+	}
+}
+
+// matched holds the document against the schema.
+func (c *call) matched() bool {
+	if len(c.violations) == 0 {
+		return true
+	}
+	c.fail(diagnosis{Verdict: Verdict{Code: CodeSchemaViolation}}, nil)
+	c.failure.violations = c.violations
+	c.failure.more = c.moreViolations
+	c.failure.example = c.guard.args.example()
+	return false
+}
+
+// unreadable settles a call whose arguments are not one JSON object.
+func (c *call) unreadable(doc strictjson.Doc, err error) bool {
+	code := CodeInvalidJSON
+	var syntax *strictjson.Error
+	if errors.As(err, &syntax) && syntax.Reason == strictjson.ReasonTruncated {
+		code = CodeTruncated
+	}
+	c.fail(diagnosis{Verdict: Verdict{Code: code}}, err)
+	c.failure.syntax = syntax
+	if syntax == nil && len(doc.Nodes) > 0 {
+		c.failure.notObject = kindNames[doc.Nodes[0].Kind]
+	}
+	return false
+}
+
+// kindNames are JSON Schema's names of the kinds of value.
+var kindNames = map[strictjson.Kind]string{
+	strictjson.Null: "null", strictjson.False: "boolean", strictjson.True: "boolean",
+	strictjson.Number: "number", strictjson.String: "string", strictjson.Array: "array",
+}
+
+// resource joins the values of the named arguments, each with its length.
+func (a *arguments) resource(doc *strictjson.Doc, names []string) string {
+	var b []byte
+	for _, name := range names {
+		node, ok := doc.Member(0, name)
+		if !ok {
+			b = append(b, 0)
+			continue
+		}
+		value := doc.Raw(node)
+		if doc.Nodes[node].Kind == strictjson.String {
+			value = []byte(doc.Str(node))
+		}
+		b = append(strconv.AppendInt(append(b, 1), int64(len(value)), 10), value...)
+	}
+	return string(b)
+}

@@ -1,0 +1,66 @@
+package toolguard
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/toolguard-go/toolguard/internal/schema"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// maxViolationText bounds all violations of an envelope together, in bytes.
+const maxViolationText = 1200
+
+// violationsIn says in words what is wrong with the arguments. What does not fit
+// is counted.
+func (c *call) violationsIn(words *prompts.Catalogue) []Violation {
+	f := c.failure
+	if f.syntax != nil || f.notObject != "" {
+		return []Violation{c.syntaxIn(words)}
+	}
+	var out []Violation
+	size := 0
+	for i := range f.violations {
+		v := c.violationIn(words, &f.violations[i])
+		if size += len(v.Message); size > maxViolationText && len(out) > 0 {
+			f.more += len(f.violations) - len(out)
+			break
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violation {
+	vars := &prompts.Vars{
+		Path: v.Path, Name: v.Name, Want: cmp.Or(v.Limit, v.Want), Count: v.Count,
+		Got: c.guard.redact(v.Got), Near: v.Near, Allowed: v.WantList,
+	}
+	switch v.Rule {
+	case schema.RuleType:
+		vars.Got = v.Kind + " " + vars.Got
+	case schema.RuleMinLength, schema.RuleMaxLength, schema.RuleMinItems, schema.RuleMaxItems, schema.RuleMinProperties, schema.RuleMaxProperties:
+		vars.Got = strconv.Itoa(v.Count)
+	case schema.RuleRequired, schema.RuleUnknownProperty, schema.RuleCaseMismatch, schema.RuleDependentRequired, schema.RulePropertyName:
+		vars.Got = "" // the name says it
+	}
+	return Violation{Path: v.Path, Rule: string(v.Rule), Message: string(words.AppendViolation(nil, prompts.Violation(v.Rule), vars))}
+}
+
+// syntaxIn says why the text is not one JSON object, with its beginning.
+func (c *call) syntaxIn(words *prompts.Catalogue) Violation {
+	f := c.failure
+	vars := &prompts.Vars{Got: f.notObject}
+	rule := prompts.ViolationNotObject
+	if e := f.syntax; e != nil {
+		rule = prompts.Violation(e.Reason.String())
+		vars = &prompts.Vars{Path: e.Path, Name: e.Name, Offset: e.Offset, Limit: e.Limit, Size: e.Size}
+	}
+	b := words.AppendViolation(nil, rule, vars)
+	if preview := strictjson.Preview(c.in.Args, 120); preview != "" {
+		frame := &prompts.Vars{Text: c.guard.redact(preview), Size: len(c.in.Args)}
+		b = words.AppendFrame(words.AppendGap(b), prompts.FramePreview, frame)
+	}
+	return Violation{Rule: string(rule), Message: string(b)}
+}
