@@ -265,6 +265,14 @@ func TestSourceThatMisbehaves(t *testing.T) {
 	}
 }
 
+func TestTimeoutOfTheSourceIsNoTruncation(t *testing.T) {
+	t.Parallel()
+	r := watch(t, io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded)), IdleOptions{})
+	_, err := r.Read(make([]byte, 1))
+	assert.NotErrorIs(t, err, io.ErrUnexpectedEOF)
+	assert.True(t, isTimeout(err))
+}
+
 type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }

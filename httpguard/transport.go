@@ -31,8 +31,8 @@ type Transport struct {
 	// request among those of the attempt with this method and URL. A later
 	// attempt that sends the same requests in the same order sends the same
 	// keys; requests to one URL that race each other may swap theirs. A request
-	// outside a call with a key gets none, and one that already carries the
-	// header keeps its own.
+	// outside a call with a key gets none, and one that already carries this
+	// header, Idempotency-Key or X-Idempotency-Key keeps its own.
 	IdempotencyHosts []string
 
 	// IdempotencyHeader is the header the key goes into. If empty,
@@ -47,7 +47,8 @@ type Transport struct {
 
 // RoundTrip sends one request. It returns the errors of Base unchanged, with one
 // exception: an unsafe request that net/http was about to send a second time
-// over HTTP/2 ends with [ErrNotResent].
+// over HTTP/2 ends with [ErrNotResent]. HTTP/2 is recognised under TLS only; over
+// clear text such a second sending is recorded, not prevented.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.Idle.check(); err != nil {
 		closeBody(req)

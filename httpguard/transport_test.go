@@ -313,6 +313,44 @@ func TestBaseThatReturnsNothing(t *testing.T) {
 	assert.False(t, a.NothingSent())
 }
 
+// A request's context must not stay behind in a long-lived parent.
+func TestContextOfARequestIsReleased(t *testing.T) {
+	t.Parallel()
+	text := func() io.ReadCloser { return io.NopCloser(strings.NewReader("x")) }
+	tests := map[string]struct {
+		body     io.ReadCloser
+		written  bool
+		consume  func(io.Reader)
+		released bool
+	}{
+		"body read":                      {text(), true, func(r io.Reader) { io.Copy(io.Discard, r) }, true},
+		"body closed":                    {text(), true, func(r io.Reader) { r.(io.Closer).Close() }, true},
+		"body open":                      {text(), true, func(io.Reader) {}, false},
+		"no body":                        {http.NoBody, true, func(io.Reader) {}, true},
+		"no body, upload still going on": {http.NoBody, false, func(io.Reader) {}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var sent context.Context
+			base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				sent = req.Context()
+				if tt.written {
+					httptrace.ContextClientTrace(sent).WroteRequest(httptrace.WroteRequestInfo{})
+				}
+				return &http.Response{StatusCode: 200, Body: tt.body}, nil
+			})
+			req, err := http.NewRequestWithContext(t.Context(), "POST", "http://service.invalid", nil)
+			require.NoError(t, err)
+			resp, err := (&Transport{Base: base}).RoundTrip(req)
+			require.NoError(t, err)
+			tt.consume(resp.Body)
+			assert.Equal(t, tt.released, sent.Err() != nil)
+			assert.NoError(t, req.Context().Err())
+		})
+	}
+}
+
 func TestOneAttemptOfManyRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	server := newWireServer(t, func(int, *http.Request) string { return emptyOK })
