@@ -3,6 +3,7 @@ package toolguard
 import (
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
@@ -18,8 +19,8 @@ func (c *call) answer() (e Envelope) {
 		}
 	}()
 	e = Envelope{
-		OK: c.failure == nil, CallID: c.in.ID, Tool: c.guard.info.Name, Args: c.args, Key: c.keyIfMade(),
-		Attempts: c.attempts, Degraded: c.source, control: c.control,
+		OK: c.failure == nil, CallID: c.in.ID, Tool: c.guard.info.Name, Args: c.doc.Text, Key: c.keyIfMade(),
+		Attempts: c.attempts, Degraded: c.source,
 		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
 	}
 	if e.OK {
@@ -36,7 +37,7 @@ func (c *call) answer() (e Envelope) {
 func (c *call) lastResort() Envelope {
 	outcome := c.outcome
 	return Envelope{
-		CallID: c.in.ID, Tool: c.guard.info.Name, Attempts: c.attempts, control: c.control,
+		CallID: c.in.ID, Tool: c.guard.info.Name, Attempts: c.attempts,
 		Error:      &Failure{Code: CodeInternalError, Outcome: outcome, Message: string(prompts.English().AppendMessage(nil, string(CodeInternalError), nil))},
 		Suggestion: string(prompts.English().AppendStep(nil, prompts.StepAskCheckUnknown, nil)),
 		cause:      c.lastErr(), words: prompts.English(),
@@ -44,7 +45,7 @@ func (c *call) lastResort() Envelope {
 }
 
 func (c *call) answerSuccess(e *Envelope) {
-	e.Result = c.guard.presentable(c.result, &c.notes)
+	e.Result = c.guard.presentable(*c.result, &c.notes)
 	if e.Result.content() == "" && len(e.Result.Parts) == 0 && len(c.notes) == 0 {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteEmptySuccess})
 	}
@@ -59,18 +60,24 @@ func (c *call) answerFailure(e *Envelope) {
 		c.answerAdopted(e, f.adopted)
 		return
 	}
+	f.incident = incident()
+	var v prompts.Vars
+	c.vars(&v)
 	step, resend := c.step()
-	v := c.vars()
-	e.cause = f.err
+	e.cause, e.control = f.err, f.control
 	e.Error = &Failure{
 		Category: f.Code.Category(), Code: f.Code, Retryable: resend, Outcome: c.outcome,
-		RetryAfter: f.RetryAfter, Message: c.message(e.words, v), Quote: c.quote(e.words),
-		Violations: c.violationsIn(e.words), More: f.more, Example: f.example, Incident: v.Incident,
+		RetryAfter: f.RetryAfter, Quote: c.quote(e.words),
+		Violations: c.violationsIn(e.words), More: f.more, Example: f.example, Incident: f.incident,
 	}
 	if f.RetryAfter > 0 {
 		e.RetryAt = time.Now().Add(f.RetryAfter)
 	}
-	e.Suggestion = string(e.words.AppendStep(make([]byte, 0, 256), step, v))
+	var room [768]byte
+	b := c.appendMessage(room[:0], e.words, &v)
+	n := len(b)
+	text := string(e.words.AppendStep(b, step, &v))
+	e.Error.Message, e.Suggestion = text[:n], text[n:]
 }
 
 // answerAdopted passes on an inner guard's failure. Its words were chosen by the
@@ -87,13 +94,12 @@ func (c *call) answerAdopted(e *Envelope, inner *Envelope) {
 }
 
 // vars are what the phrases of a failure may speak of.
-func (c *call) vars() *prompts.Vars {
+func (c *call) vars(v *prompts.Vars) {
 	f, info := c.failure, &c.guard.info
-	v := &prompts.Vars{
-		Tool: info.Name, Name: f.field, Contact: c.guard.opts.Render.Contact, Incident: incident(),
-		Wait: f.RetryAfter, Timeout: c.guard.opts.Timeout.Attempt,
-		Alternatives: info.Alternatives, Verify: info.VerifyWith, Missing: c.missing(),
-	}
+	v.Tool, v.Name, v.Incident = info.Name, f.field, f.incident
+	v.Contact, v.Timeout = c.guard.opts.Render.Contact, c.guard.opts.Timeout.Attempt
+	v.Wait, v.Missing = f.RetryAfter, c.missing()
+	v.Alternatives, v.Verify = info.Alternatives, info.VerifyWith
 	if f.status > 0 {
 		v.Status = strconv.Itoa(f.status)
 	}
@@ -103,34 +109,47 @@ func (c *call) vars() *prompts.Vars {
 	if f.Code == CodeToolStuck {
 		v.Count = int(c.guard.counters.abandoned.Load())
 	}
-	return v
 }
 
-// message says what happened, in the author's words if there are some, and what
-// that means for the effect.
-func (c *call) message(words *prompts.Catalogue, v *prompts.Vars) string {
+// appendMessage says what happened, in the author's words if there are some, and
+// what that means for the effect.
+func (c *call) appendMessage(b []byte, words *prompts.Catalogue, v *prompts.Vars) []byte {
 	f := c.failure
-	b := make([]byte, 0, 192)
 	if f.Message != "" {
-		b = append(b, c.guard.authored(f.Message)...)
+		b = append(b, sentence(c.guard.authored(f.Message))...)
 	} else {
 		b = words.AppendMessage(b, string(f.Code), v)
 	}
-	if f.Code.Category() == CategoryParam && c.outcome == OutcomeNotStarted {
-		return string(b)
+	phrase, ok := c.outcomePhrase()
+	if !ok {
+		return b
 	}
-	return string(words.AppendOutcome(words.AppendGap(b), c.outcomePhrase(), nil))
+	return words.AppendOutcome(words.AppendGap(b), phrase, nil)
 }
 
-// outcomePhrase says of a failed look-up that it proves nothing about the data.
-func (c *call) outcomePhrase() prompts.Outcome {
-	switch c.failure.Code.Category() {
-	case CategoryTimeout, CategoryUnavailable, CategoryUnknown:
-		if c.guard.info.Effect == ReadOnly {
-			return prompts.OutcomeUnread
-		}
+// sentence ends an author's words, so that ours may follow.
+func sentence(text string) string {
+	if strings.HasSuffix(text, "…") || strings.ContainsAny(text[max(len(text)-3, 0):], ".!?。！？") {
+		return text
 	}
-	return prompts.Outcome(c.outcome.String())
+	return text + "."
+}
+
+// outcomePhrase says what must be said of the effect. Of a look-up that broke it
+// says that this proves nothing about the data; of a refused one, nothing.
+func (c *call) outcomePhrase() (prompts.Outcome, bool) {
+	category := c.failure.Code.Category()
+	system := category == CategoryTimeout || category == CategoryUnavailable || category == CategoryUnknown
+	switch {
+	case category == CategoryParam && c.outcome == OutcomeNotStarted:
+		return "", false
+	case c.guard.info.Effect == ReadOnly && system:
+		return prompts.OutcomeUnread, true
+	case c.guard.info.Effect == ReadOnly:
+		return "", false
+	default:
+		return prompts.Outcome(c.outcome.String()), true
+	}
 }
 
 // maxQuote bounds foreign text in an envelope, in bytes.

@@ -1,7 +1,6 @@
 package toolguard
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -48,10 +47,10 @@ func (c *call) ready() bool {
 // quarter of the budget to a fallback or a status query.
 func (c *call) attemptLimit() (limit time.Duration, ok bool) {
 	limit = c.guard.opts.Timeout.Attempt
-	if c.deadline.IsZero() {
+	if c.guard.opts.Timeout.Off {
 		return limit, true
 	}
-	left := time.Until(c.deadline) - c.reserve()
+	left := time.Until(c.deadline()) - c.reserve()
 	return min(limit, left), left > 0
 }
 
@@ -68,9 +67,9 @@ func (c *call) conduct(s *slot, p *permit, limit time.Duration) {
 	c.guard.counters.attempts.Add(1)
 	ctx, endSpan := c.startSpan(c.ctx, EventAttempt)
 	a := c.start(ctx, s, limit)
-	returned := c.await(a, limit)
+	returned := c.await(a)
 	c.read(a, returned)
-	changes := p.report(c.breakerVerdict(a, limit))
+	changes := p.report(c.breakerVerdict(limit))
 	s.releasePlace()
 	if returned {
 		s.leaveQueue()
@@ -82,76 +81,71 @@ func (c *call) conduct(s *slot, p *permit, limit time.Duration) {
 func (c *call) read(a *attempt, returned bool) {
 	switch {
 	case !returned:
-		c.failAttempt(a, diagnosis{Verdict: Verdict{Code: a.stopCode(true)}}, nil)
-	case a.control:
-		c.control = a.err
+		c.failAttempt(a, &diagnosis{Verdict: Verdict{Code: a.stopCode()}}, nil)
+	case a.diagnosis != nil:
 		c.failAttempt(a, a.diagnosis, a.err)
-	case a.failed():
-		c.failAttempt(a, a.diagnosis, a.err)
+		c.failure.control = a.control
 	case a.result.envelope != nil:
 		c.adopt(a, a.result.envelope)
 	default:
-		c.succeed(a)
+		c.succeed(a, &a.result)
 	}
 }
 
-func (c *call) failAttempt(a *attempt, d diagnosis, err error) {
-	c.settleOutcome(c.guard.info.outcomeOf(&d, &a.evidence))
-	c.failure = &failure{diagnosis: d, err: err}
+func (c *call) failAttempt(a *attempt, d *diagnosis, err error) {
+	c.settleOutcome(c.guard.info.outcomeOf(d, &a.evidence))
+	c.failure = &failure{diagnosis: *d, err: err}
+	if wait, ok := a.evidence.RetryAfter(); ok && d.RetryAfter == 0 && d.Code == CodeRateLimited {
+		c.failure.RetryAfter = wait // an SDK on top of the transport hid it
+	}
 }
 
-func (c *call) succeed(a *attempt) {
-	c.failure, c.result = nil, a.result
-	c.notes = append(c.notes, a.result.notes...)
+func (c *call) succeed(a *attempt, r *Result) {
+	c.failure, c.result = nil, r
+	c.notes = append(c.notes, r.notes...)
 	c.settleOutcome(OutcomeSucceeded)
-	if a.err != nil {
+	if a.typedNil {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteTypedNilError})
 	}
 	if c.ctx.Err() != nil {
-		c.notes = append(c.notes, Note{Kind: noteCanceledMeanwhile})
+		c.notes = append(c.notes, Note{Kind: prompts.NoteCanceledMeanwhile})
 	}
 }
 
 // adopt takes the answer of an inner guard for the tool's own.
 func (c *call) adopt(a *attempt, inner *Envelope) {
 	if inner.OK {
-		a.result = inner.Result
-		c.succeed(a)
+		c.succeed(a, &inner.Result)
 		c.notes = append(c.notes, inner.Notes...)
 		return
 	}
 	e := inner.Error
-	d := diagnosis{Verdict: Verdict{Code: e.Code, Outcome: e.Outcome, RetryAfter: e.RetryAfter, Message: e.Message}, claimed: true}
+	d := &diagnosis{Verdict: Verdict{Code: e.Code, Outcome: e.Outcome, RetryAfter: e.RetryAfter, Message: e.Message}, claimed: true}
 	c.failAttempt(a, d, inner.Err())
 	c.failure.adopted = inner
 }
 
-// failed reports whether the attempt ended in an error; a typed nil is none.
-func (a *attempt) failed() bool { return a.err != nil && !a.typedNil }
-
-// stopCode is the code of an attempt that was told to stop.
-func (a *attempt) stopCode(abandoned bool) Code {
+// stopCode is the code of an attempt that did not stop when told to.
+func (a *attempt) stopCode() Code {
 	switch a.stopReason() {
 	case stopCallerDeadline:
 		return CodeCallerDeadline
 	case stopCallerCanceled:
 		return CodeCanceled
-	}
-	if abandoned {
+	default:
 		return CodeAbandoned
 	}
-	return CodeAttemptTimeout
 }
 
 // breakerVerdict is what the attempt tells the breaker. A deadline cut short by
 // the budget says something about the tool only if the tool had half its time.
-func (c *call) breakerVerdict(a *attempt, limit time.Duration) error {
+func (c *call) breakerVerdict(limit time.Duration) error {
 	if c.failure == nil {
 		return nil
 	}
 	row := c.failure.Code.row()
 	switch {
-	case row.neutral || c.control != nil:
+	case row.neutral:
 		return errNeutral
 	case !row.counted:
 		return nil
@@ -171,13 +165,13 @@ func (c *call) breakerKey() breakerKey {
 	return key
 }
 
-// attemptArgs gives each attempt bytes of its own: an abandoned one may still
+// argsCopy gives whoever runs bytes of its own: an abandoned attempt may still
 // hold the last. Tools made by [Func] only read them.
-func (c *call) attemptArgs() json.RawMessage {
+func (c *call) argsCopy() json.RawMessage {
 	if c.guard.args.borrowed {
-		return c.args
+		return c.doc.Text
 	}
-	return slices.Clone(c.args)
+	return slices.Clone(c.doc.Text)
 }
 
 // resource is the value of the arguments that serialise calls, or "".
@@ -191,7 +185,8 @@ func (c *call) resource() string {
 // late settles an abandoned attempt that ended after all.
 func (c *call) late(a *attempt) {
 	c.guard.counters.abandoned.Add(-1)
-	a.slot.leaveQueue()
+	s := slot{limiter: c.guard.limiter, resource: a.resource}
+	s.leaveQueue()
 	c.observeLate(a)
 }
 
@@ -203,6 +198,18 @@ func (c *call) callerCode() Code {
 	return CodeCanceled
 }
 
-func (c *call) startSpan(ctx context.Context, kind EventKind) (context.Context, func(Event)) {
-	return c.guard.events.startSpan(ctx, func() Event { return c.newEvent(kind) })
+// afterAttempt is what the last attempt's event says was done next.
+func (c *call) afterAttempt() Decision {
+	if c.decided != "" {
+		return c.decided
+	}
+	return DecisionAnswer
+}
+
+// undelivered is how many events end the call.
+func (c *call) undelivered() uint64 {
+	if c.last != nil {
+		return 2
+	}
+	return 1
 }

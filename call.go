@@ -4,88 +4,77 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/digest"
 	"github.com/toolguard-go/toolguard/internal/isolate"
-	"github.com/toolguard-go/toolguard/internal/schema"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
 // call is one call on its way through the stages. Only the goroutine in Do
 // touches it, except where noted.
 type call struct {
-	guard    *Guard
-	ctx      context.Context
-	in       Call
-	scope    Scope
-	outer    *attempt // the attempt this call was made from, if any
-	began    time.Time
-	deadline time.Time // the end of the budget; zero if there is none
-	timer    *time.Timer
-	inside   bool // the guard's door counts this call
+	guard *Guard
+	ctx   context.Context
+	in    Call
+	scope *Scope
+	outer *attempt // the attempt this call was made from, if any
+	began time.Time
+	watch watch
+	key   atomic.Pointer[string] // the tool's goroutines may ask for it
 
-	doc            strictjson.Doc
-	args           json.RawMessage // what runs: the normalised document
-	digest         digest.Sum
-	violations     []schema.Violation
-	moreViolations int
+	doc      strictjson.Doc // the normalised document: what runs
+	mismatch *mismatch      // what the schema has against it
+	digest   digest.Sum
 
 	attempts int
-	outcome  Outcome
 	failure  *failure // nil while nothing has failed
-	result   Result
+	result   *Result
 	source   *Degraded
-	control  error
 	notes    []Note
+	outcome  Outcome
+	inside   bool // the guard's door counts this call
 
 	// For the events.
 	stage   Stage
 	decided Decision
 	why     string
-	last    lastAttempt
-	endSpan func(Event)
-
-	keyOnce sync.Once // the tool's goroutines may ask for the key
-	key     atomic.Value
+	last    *attempt      // the last attempt, while its event is not delivered
+	ended   time.Duration // when it ended, since the call began
+	trace   *trace
+	state   atomic.Uint32 // of the final delivery
 }
 
 // failure is what went wrong, on its way to becoming words.
 type failure struct {
 	diagnosis
-	err        error
-	violations []schema.Violation
-	more       int // violations beyond those listed
-	example    json.RawMessage
-	syntax     *strictjson.Error // why the text does not read
-	notObject  string            // the kind of value it is instead
-	adopted    *Envelope         // an inner guard's answer
+	err error
+	mismatch
+	syntax    *strictjson.Error // why the text does not read
+	notObject string            // the kind of value it is instead
+	adopted   *Envelope         // an inner guard's answer
+	control   bool              // err is the host's control flow
+	incident  string
 }
 
 // open starts the accounts of a call.
 func (g *Guard) open(ctx context.Context, in Call) *call {
-	c := &call{guard: g, ctx: ctx, in: in, scope: ScopeFrom(ctx), outer: attemptFrom(ctx), began: time.Now()}
-	if !g.opts.Timeout.Off {
-		c.deadline = c.began.Add(g.opts.Timeout.Budget)
-	}
+	c := &call{guard: g, ctx: ctx, in: in, scope: scopeFrom(ctx), outer: attemptFrom(ctx), began: time.Now()}
 	g.counters.calls.Add(1)
-	c.ctx, c.endSpan = c.startSpan(ctx, EventCall)
+	c.openSpan()
 	return c
 }
 
 // close ends them: one answer, one event.
 func (g *Guard) close(c *call) Envelope {
-	if c.timer != nil {
-		c.timer.Stop()
-	}
 	if c.inside {
-		g.door.leave()
+		defer g.door.leave()
 	}
 	g.counters.count(c)
 	env := c.answer()
 	c.observeEnd(&env)
+	c.watch.stop()
 	return env
 }
 
@@ -137,7 +126,7 @@ func (c *call) gate(check func(context.Context, json.RawMessage) error, code Cod
 	if check == nil {
 		return true
 	}
-	err := c.isolate(func(ctx context.Context) error { return check(ctx, c.attemptArgs()) })
+	err := c.isolate(func(ctx context.Context) error { return check(ctx, c.argsCopy()) })
 	if err == nil {
 		return true
 	}
@@ -166,30 +155,20 @@ func (c *call) isolate(f func(context.Context) error) error {
 	return isolate.Run(c.ctx, c.left(callbackTimeout), f)
 }
 
+// deadline is the end of the budget; zero if there is none.
+func (c *call) deadline() time.Time {
+	if t := &c.guard.opts.Timeout; !t.Off {
+		return c.began.Add(t.Budget)
+	}
+	return time.Time{}
+}
+
 // left bounds d by what is left of the budget.
 func (c *call) left(d time.Duration) time.Duration {
-	if c.deadline.IsZero() {
+	if c.guard.opts.Timeout.Off {
 		return d
 	}
-	return min(d, max(time.Until(c.deadline), 0))
-}
-
-// after is time.After on the call's one timer.
-func (c *call) after(d time.Duration) <-chan time.Time {
-	if c.timer == nil {
-		c.timer = time.NewTimer(d)
-	} else {
-		c.timer.Reset(d)
-	}
-	return c.timer.C
-}
-
-// deadlineTimer is after, or nil where deadlines are off.
-func (c *call) deadlineTimer(d time.Duration) <-chan time.Time {
-	if c.guard.opts.Timeout.Off {
-		return nil
-	}
-	return c.after(d)
+	return min(d, max(time.Until(c.deadline()), 0))
 }
 
 // rescue turns a fault of the guard's own into an answer that claims nothing.

@@ -19,7 +19,7 @@ func (c *call) checkResult() {
 	if c.failure != nil || check == nil {
 		return
 	}
-	err := c.isolate(func(ctx context.Context) error { return check(ctx, c.result) })
+	err := c.isolate(func(ctx context.Context) error { return check(ctx, *c.result) })
 	var panicked *isolate.PanicError
 	switch {
 	case err == nil, errors.Is(err, isolate.ErrTimeout), errors.Is(err, isolate.ErrExited), errors.As(err, &panicked), c.ctx.Err() != nil:
@@ -97,13 +97,13 @@ func failureText(doc *strictjson.Doc) string {
 // Silence leaves it unknown.
 func (c *call) askStatus() {
 	status := c.guard.gates.status
-	if status == nil || c.failure == nil || c.attempts == 0 || c.outcome != OutcomeUnknown || c.control != nil {
+	if status == nil || c.failure == nil || c.attempts == 0 || c.outcome != OutcomeUnknown || c.failure.control {
 		return
 	}
 	var outcome Outcome
 	var receipt Result
 	err := c.isolate(func(ctx context.Context) error {
-		o, r, err := status(ctx, c.CallKey(), c.attemptArgs())
+		o, r, err := status(ctx, c.CallKey(), c.argsCopy())
 		outcome, receipt = o, r
 		return err
 	})
@@ -113,7 +113,7 @@ func (c *call) askStatus() {
 	c.decided, c.why = DecisionConfirm, outcome.String()
 	c.outcome = outcome
 	if outcome == OutcomeSucceeded {
-		c.failure, c.result = nil, receipt
+		c.failure, c.result = nil, &receipt
 		c.notes = append(c.notes, Note{Kind: prompts.NoteConfirmed})
 	}
 }

@@ -37,7 +37,7 @@ type Envelope struct {
 	Degraded *Degraded
 
 	cause   error
-	control error
+	control bool // cause is the host's control flow
 	format  Format
 	words   *prompts.Catalogue
 }
@@ -137,7 +137,12 @@ func (e Envelope) Err() error {
 
 // Control returns the error the host declared as control flow, untouched, or
 // nil. A host that uses Options.PassThrough looks here first.
-func (e Envelope) Control() error { return e.control }
+func (e Envelope) Control() error {
+	if e.control {
+		return e.cause
+	}
+	return nil
+}
 
 // ForModel returns the text to hand to the model, in the guard's format: the
 // bare result where there is nothing to add, else the envelope.

@@ -2,10 +2,8 @@ package toolguard
 
 import (
 	"context"
-	"iter"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // events carries events to the observer without letting it hold a call up or
@@ -44,17 +42,14 @@ func newEvents(o Observer, p ObservePolicy, n *counters) *events {
 
 // startSpan asks the observer for a span. The context stays what it was if the
 // observer starts none, or misbehaves.
-func (e *events) startSpan(ctx context.Context, event func() Event) (context.Context, func(Event)) {
-	if e == nil || e.spans == nil {
-		return ctx, nil
-	}
+func (e *events) startSpan(ctx context.Context, event Event) (context.Context, func(Event)) {
 	type span struct {
 		ctx context.Context
 		end func(Event)
 	}
 	started := make(chan span, 1)
 	e.isolate(func() {
-		child, end := e.spans.Start(ctx, event())
+		child, end := e.spans.Start(ctx, event)
 		started <- span{child, end}
 	})
 	select {
@@ -68,29 +63,20 @@ func (e *events) startSpan(ctx context.Context, event func() Event) (context.Con
 	}
 }
 
-// deliver hands events over, in order. The iterator runs on the observer's
-// goroutine, so that nothing need be kept for it.
-func (e *events) deliver(ctx context.Context, ds iter.Seq[delivery]) {
+// deliver hands one event over.
+func (e *events) deliver(ctx context.Context, d delivery) {
 	if e.policy.Queue > 0 {
-		for d := range ds {
-			e.enqueue(queued{ctx, d})
-		}
+		e.enqueue(queued{ctx, d})
 		return
 	}
-	if !e.isolate(func() { e.hand(ctx, ds) }) {
+	if !e.isolate(func() { e.hand(ctx, d) }) {
 		e.lost.Add(1)
 	}
 }
 
-// hand gives events to the observer. Each counts as lost until the observer has
+// hand gives an event to the observer. It counts as lost until the observer has
 // returned from it, so that a panic or a hang on the way needs no other account.
-func (e *events) hand(ctx context.Context, ds iter.Seq[delivery]) {
-	for d := range ds {
-		e.handOne(ctx, d)
-	}
-}
-
-func (e *events) handOne(ctx context.Context, d delivery) {
+func (e *events) hand(ctx context.Context, d delivery) {
 	d.event.Lost = e.lost.Add(1) - 1
 	e.observer.Observe(ctx, d.event)
 	if d.end != nil {
@@ -99,49 +85,89 @@ func (e *events) handOne(ctx context.Context, d delivery) {
 	e.lost.Add(^uint64(0))
 }
 
-// handover is one isolated run of observer code.
-type handover struct {
-	events *events
-	f      func()
-	done   chan struct{}
-	state  atomic.Uint32 // 0 until either side has settled it
+// deliverEnd hands over the events that end a call: the last attempt's, if it
+// waits, and the call's. They are made on the observer's goroutine, and the wait
+// is the call's own, so that a call with an observer costs little more than one
+// without.
+func (e *events) deliverEnd(c *call) {
+	switch {
+	case e.policy.Queue > 0:
+		if c.last != nil {
+			e.enqueue(queued{c.ctx, c.attemptEvent(c.afterAttempt(), 0)})
+		}
+		e.enqueue(queued{c.ctx, c.callEvent()})
+		return
+	case e.stuck.Load() > 0:
+		e.lost.Add(c.undelivered())
+		return
+	}
+	c.watch.arm()
+	go e.handEnd(c)
+	if c.watch.wait(e.policy.Patience, nil) != signalReturned {
+		e.overdue(&c.state)
+	}
 }
 
-// isolate runs f on a goroutine of its own and waits for at most the policy's
-// patience. While a run is overdue no other begins: it reports false.
+func (e *events) handEnd(c *call) {
+	defer func() {
+		_ = recover() // what an observer panics with concerns nobody
+		if e.back(&c.state) {
+			c.watch.returned()
+		}
+	}()
+	if c.last != nil {
+		e.hand(c.ctx, c.attemptEvent(c.afterAttempt(), 0))
+	}
+	e.hand(c.ctx, c.callEvent())
+}
+
+// isolate runs observer code on a goroutine of its own and waits for at most the
+// policy's patience. While a run is overdue no other begins: it reports false.
 func (e *events) isolate(f func()) bool {
 	if e.stuck.Load() > 0 {
 		return false
 	}
-	h := &handover{events: e, f: f, done: make(chan struct{})}
-	go h.run()
-	timer := time.NewTimer(e.policy.Patience)
-	defer timer.Stop()
-	select {
-	case <-h.done:
-	case <-timer.C:
-		h.overdue()
+	var state atomic.Uint32
+	var w watch
+	w.arm()
+	go func() {
+		defer func() {
+			_ = recover()
+			if e.back(&state) {
+				w.returned()
+			}
+		}()
+		f()
+	}()
+	if w.wait(e.policy.Patience, nil) != signalReturned {
+		e.overdue(&state)
 	}
+	w.stop()
 	return true
 }
 
-func (h *handover) run() {
-	defer h.returned()
-	h.f()
-}
+// The states of a run of observer code. Whoever comes second settles the
+// account of overdue runs.
+const (
+	runWaited uint32 = iota
+	runReturned
+	runOverdue
+)
 
-func (h *handover) returned() {
-	_ = recover() // what an observer panics with concerns nobody
-	if !h.state.CompareAndSwap(0, 1) {
-		h.events.stuck.Add(-1)
+// back says that a run has returned, and reports whether it is still waited for.
+func (e *events) back(state *atomic.Uint32) bool {
+	if state.CompareAndSwap(runWaited, runReturned) {
+		return true
 	}
-	close(h.done)
+	e.stuck.Add(-1)
+	return false
 }
 
-func (h *handover) overdue() {
-	h.events.stuck.Add(1)
-	if !h.state.CompareAndSwap(0, 1) {
-		h.events.stuck.Add(-1) // it returned at that very moment
+// overdue says that a run is no longer waited for.
+func (e *events) overdue(state *atomic.Uint32) {
+	e.stuck.Add(1)
+	if !state.CompareAndSwap(runWaited, runOverdue) {
+		e.stuck.Add(-1) // it returned at that very moment
 	}
 }
 
@@ -176,7 +202,7 @@ func (e *events) drain() {
 			empty = true
 			return
 		}
-		e.handOne(q.ctx, q.delivery)
+		e.hand(q.ctx, q.delivery)
 	}
 }
 

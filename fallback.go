@@ -130,7 +130,7 @@ func (c *call) fallBack() {
 // that may have happened.
 func (c *call) mayFallBack() bool {
 	gated := c.stage == StageDecide || c.stage == StageValidate
-	if c.failure == nil || gated || c.control != nil || c.ctx.Err() != nil {
+	if c.failure == nil || gated || c.failure.control || c.ctx.Err() != nil {
 		return false
 	}
 	switch c.failure.Code.Category() {
@@ -146,10 +146,7 @@ func (c *call) tryAlternative(a *alternative) bool {
 	if err != nil {
 		return false
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	if !c.deadline.IsZero() {
-		ctx, cancel = context.WithDeadline(c.ctx, c.deadline)
-	}
+	ctx, cancel := c.budgeted()
 	defer cancel()
 	env := a.guard.Do(ctx, Call{ID: c.in.ID, Args: args, Locale: c.in.Locale})
 	if !env.OK {
@@ -164,13 +161,21 @@ func (c *call) tryAlternative(a *alternative) bool {
 	return true
 }
 
+// budgeted is the caller's context, ending with the call's budget.
+func (c *call) budgeted() (context.Context, context.CancelFunc) {
+	if end := c.deadline(); !end.IsZero() {
+		return context.WithDeadline(c.ctx, end)
+	}
+	return context.WithCancel(c.ctx)
+}
+
 func (c *call) alternativeArgs(a *alternative) (args json.RawMessage, err error) {
 	if a.Args == nil {
-		return c.args, nil
+		return c.doc.Text, nil
 	}
 	err = c.isolate(func(context.Context) error {
 		var err error
-		args, err = a.Args(c.attemptArgs())
+		args, err = a.Args(c.argsCopy())
 		return err
 	})
 	return args, err
@@ -194,7 +199,7 @@ const LastKnownGood = "last known good"
 
 func (c *call) degrade(r Result, d *Degraded) {
 	c.decided, c.why = DecisionFallback, d.Source
-	c.failure, c.result, c.source = nil, r, d
+	c.failure, c.result, c.source = nil, &r, d
 	c.notes = append(c.notes, Note{Kind: prompts.NoteDegraded})
 }
 
@@ -206,7 +211,7 @@ func (c *call) remember() {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last.Put(c.goodKey(), good{c.result, time.Now()})
+	f.last.Put(c.goodKey(), good{*c.result, time.Now()})
 }
 
 func (c *call) goodKey() goodKey {

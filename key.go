@@ -21,13 +21,19 @@ func Key(ctx context.Context) string {
 
 // CallKey implements [evidence.CallKeyer]: the key is made when somebody asks.
 func (c *call) CallKey() string {
-	c.keyOnce.Do(func() { c.key.Store(c.makeKey()) })
-	return c.keyIfMade()
+	if c.key.Load() == nil {
+		key := c.makeKey()
+		c.key.CompareAndSwap(nil, &key)
+	}
+	return *c.key.Load()
 }
 
+// keyIfMade returns the key, or "" if nobody has asked for one.
 func (c *call) keyIfMade() string {
-	key, _ := c.key.Load().(string)
-	return key
+	if key := c.key.Load(); key != nil {
+		return *key
+	}
+	return ""
 }
 
 func (c *call) makeKey() string {

@@ -1,7 +1,6 @@
 package toolguard
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -167,10 +166,10 @@ func (c *call) newEvent(kind EventKind) Event {
 	e := Event{
 		Kind: kind, Time: time.Now(), Tool: g.info.Name, ToolVersion: g.info.Version, Source: g.info.Source,
 		SchemaDigest: g.args.digest, NotEnforced: g.args.notEnforced, Effect: g.info.Effect,
-		CallID: c.in.ID, Scope: c.scope, Digest: c.digest, Deadline: c.effectiveDeadline(),
+		CallID: c.in.ID, Scope: *c.scope, Digest: c.digest, Deadline: c.effectiveDeadline(),
 	}
 	if g.opts.Observe.Arguments {
-		e.Arguments = c.args
+		e.Arguments = c.doc.Text
 	}
 	return e
 }
@@ -180,76 +179,97 @@ func (c *call) event(kind EventKind) Event {
 	e := c.newEvent(kind)
 	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
 	if f := c.failure; f != nil {
-		e.Code, e.Category, e.Err, e.Detail = f.Code, f.Code.Category(), f.err, f.detail
+		e.Code, e.Category, e.Err, e.Detail, e.Incident = f.Code, f.Code.Category(), f.err, f.detail, f.incident
 	}
 	return e
 }
 
 func (c *call) effectiveDeadline() time.Time {
-	if d, ok := c.ctx.Deadline(); ok && (c.deadline.IsZero() || d.Before(c.deadline)) {
+	own := c.deadline()
+	if d, ok := c.ctx.Deadline(); ok && (own.IsZero() || d.Before(own)) {
 		return d
 	}
-	return c.deadline
+	return own
 }
 
-// lastAttempt is what the event of the last attempt needs, kept until it is
-// decided what follows.
-type lastAttempt struct {
-	waiting  bool
-	number   int
-	began    time.Time
-	ended    time.Time
-	deadline time.Time
-	requests int
-	changes  []Transition
-	end      func(Event)
+// trace is what only some calls need for their events.
+type trace struct {
+	changes             []Transition
+	endCall, endAttempt func(Event)
+	rendered            string
 }
 
-// note remembers the attempt for its event.
+// tracing returns the call's trace, making it if need be.
+func (c *call) tracing() *trace {
+	if c.trace == nil {
+		c.trace = new(trace)
+	}
+	return c.trace
+}
+
+func (c *call) openSpan() {
+	if ctx, end := c.startSpan(c.ctx, EventCall); end != nil {
+		c.ctx, c.tracing().endCall = ctx, end
+	}
+}
+
+func (c *call) startSpan(ctx context.Context, kind EventKind) (context.Context, func(Event)) {
+	if e := c.guard.events; e != nil && e.spans != nil {
+		return e.startSpan(ctx, c.newEvent(kind))
+	}
+	return ctx, nil
+}
+
+// note remembers the attempt for its event, which waits until it is decided
+// what follows.
 func (c *call) note(a *attempt, changes []Transition, endSpan func(Event)) {
 	if c.guard.events == nil {
 		return
 	}
-	deadline, _ := a.Deadline()
-	c.last = lastAttempt{
-		waiting: true, number: a.number, began: a.began, ended: time.Now(), deadline: deadline,
-		requests: len(a.evidence.Requests()), changes: changes, end: endSpan,
+	c.last, c.ended = a, time.Since(c.began)
+	if c.trace != nil || changes != nil || endSpan != nil {
+		c.tracing().changes, c.trace.endAttempt = changes, endSpan
 	}
 }
 
-func (c *call) attemptEvent(d Decision, why string, wait time.Duration) delivery {
-	l := &c.last
+func (c *call) attemptEvent(d Decision, wait time.Duration) delivery {
+	a := c.last
 	e := c.event(EventAttempt)
-	e.Time, e.Duration, e.Deadline = l.ended, l.ended.Sub(l.began), l.deadline
-	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, d, why, wait
-	e.Attempt, e.Requests, e.Transitions = l.number, l.requests, l.changes
-	return delivery{e, l.end}
+	e.Time, e.Duration = c.began.Add(c.ended), c.ended-a.began
+	e.Deadline, _ = a.Deadline()
+	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, d, c.why, wait
+	e.Attempt, e.Requests = a.number, len(a.evidence.Requests())
+	if t := c.trace; t != nil {
+		e.Transitions = t.changes
+		return delivery{e, t.endAttempt}
+	}
+	return delivery{e, nil}
 }
 
 // retrying tells of an attempt that another one follows.
 func (c *call) retrying(wait time.Duration) {
-	if !c.last.waiting {
+	if c.last == nil {
 		return
 	}
-	c.last.waiting = false
-	d := c.attemptEvent(DecisionRetry, "", wait)
-	c.guard.events.deliver(c.ctx, func(yield func(delivery) bool) { yield(d) })
+	d := c.attemptEvent(DecisionRetry, wait)
+	c.last = nil
+	c.guard.events.deliver(c.ctx, d)
 }
 
 // observeEnd delivers the event of the last attempt and that of the call. The
 // call is over: nothing changes it any more, however long the observer takes.
 func (c *call) observeEnd(env *Envelope) {
-	if c.guard.events == nil {
+	e := c.guard.events
+	if e == nil {
 		return
 	}
-	c.guard.events.deliver(c.ctx, func(yield func(delivery) bool) {
-		if c.last.waiting && !yield(c.attemptEvent(cmp.Or(c.decided, DecisionAnswer), c.why, 0)) {
-			return
-		}
-		yield(c.callEvent(env))
-	})
+	if c.guard.opts.Observe.Results {
+		c.tracing().rendered = env.ForModel()
+	}
+	e.deliverEnd(c)
 }
 
+// finalDecision is what the call's own event says was done.
 func (c *call) finalDecision() Decision {
 	switch {
 	case c.decided != "":
@@ -261,17 +281,15 @@ func (c *call) finalDecision() Decision {
 	}
 }
 
-func (c *call) callEvent(env *Envelope) delivery {
+func (c *call) callEvent() delivery {
 	e := c.event(EventCall)
 	e.Duration = e.Time.Sub(c.began)
-	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, env.Notes
-	if env.Error != nil {
-		e.Incident = env.Error.Incident
+	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, c.notes
+	if t := c.trace; t != nil {
+		e.Result = t.rendered
+		return delivery{e, t.endCall}
 	}
-	if c.guard.opts.Observe.Results {
-		e.Result = env.ForModel()
-	}
-	return delivery{e, c.endSpan}
+	return delivery{e, nil}
 }
 
 // observeLate tells of an abandoned attempt that ended. It runs on that
@@ -281,11 +299,11 @@ func (c *call) observeLate(a *attempt) {
 		return
 	}
 	e := c.newEvent(EventLate)
-	e.Time, e.Duration, e.Attempt, e.Attempts = a.ended, a.ended.Sub(a.began), a.number, a.number
-	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, !a.failed(), OutcomeSucceeded, a.err
-	if a.failed() {
-		e.Code, e.Category, e.Detail = a.diagnosis.Code, a.diagnosis.Code.Category(), a.diagnosis.detail
-		e.Outcome = c.guard.info.outcomeOf(&a.diagnosis, &a.evidence)
+	e.Duration, e.Attempt, e.Attempts = e.Time.Sub(c.began)-a.began, a.number, a.number
+	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, true, OutcomeSucceeded, a.err
+	if d := a.diagnosis; d != nil {
+		e.OK, e.Code, e.Category, e.Detail = false, d.Code, d.Code.Category(), d.detail
+		e.Outcome = c.guard.info.outcomeOf(d, &a.evidence)
 	}
-	c.guard.events.deliver(a, func(yield func(delivery) bool) { yield(delivery{e, nil}) })
+	c.guard.events.deliver(a, delivery{e, nil})
 }

@@ -247,7 +247,7 @@ func (c *call) planRetry() (wait time.Duration, why string) {
 	row := f.Code.row()
 	s := g.opts.Retry.scheduleFor(row)
 	switch {
-	case g.opts.Retry.Off || s.attempts <= 1 || c.control != nil:
+	case g.opts.Retry.Off || s.attempts <= 1:
 		return 0, whyFinal
 	case row.code == CodeAbandoned:
 		return 0, whyRunning
@@ -303,7 +303,7 @@ func (c *call) fits(wait time.Duration) bool {
 // nested says whether this call was made by an attempt of the same tool: only
 // the outermost guard retries, or the attempts would multiply.
 func (c *call) nested() bool {
-	for a := c.outer; a != nil; a = a.outer {
+	for a := c.outer; a != nil; a = a.call.outer {
 		if a.call.guard.args.identity == c.guard.args.identity {
 			return true
 		}
@@ -319,13 +319,9 @@ func (c *call) refreshed() bool {
 
 // pause waits, unless the caller stops waiting first.
 func (c *call) pause(d time.Duration) bool {
-	if d <= 0 {
-		return c.ctx.Err() == nil
+	if d > 0 {
+		c.watch.arm()
+		return c.watch.wait(d, c.ctx.Done()) != signalGone
 	}
-	select {
-	case <-c.after(d):
-		return true
-	case <-c.ctx.Done():
-		return false
-	}
+	return c.ctx.Err() == nil
 }

@@ -27,9 +27,13 @@ func WithScope(ctx context.Context, s Scope) context.Context {
 }
 
 // ScopeFrom returns the scope ctx carries, or the zero Scope.
-func ScopeFrom(ctx context.Context) Scope {
+func ScopeFrom(ctx context.Context) Scope { return *scopeFrom(ctx) }
+
+var noScope Scope
+
+func scopeFrom(ctx context.Context) *Scope {
 	if s, ok := ctx.Value(scopeKey{}).(*Scope); ok {
-		return *s
+		return s
 	}
-	return Scope{}
+	return &noScope
 }

@@ -15,6 +15,8 @@ const longWait = 5 * time.Minute
 func (c *call) step() (step prompts.Step, resend bool) {
 	f, info := c.failure, &c.guard.info
 	switch {
+	case f.Code == CodeControlFlow:
+		return prompts.StepLeaveToHost, false
 	case c.outcome == OutcomeSucceeded:
 		return prompts.StepDoneNoResult, false
 	case c.outcome != OutcomeUnknown:
@@ -38,7 +40,7 @@ func (c *call) stepAfterNothing() (step prompts.Step, resend bool) {
 	switch c.failure.Code {
 	case CodeSchemaViolation:
 		return c.stepAfterViolation(), false
-	case CodeServiceUnavailable, CodeTLSFailure, CodeNotInstalled:
+	case CodeTLSFailure, CodeNotInstalled:
 		return c.elsewhere(prompts.StepTellUserOutage), false
 	}
 	if s, ok := fixedSteps[c.failure.Code]; ok {

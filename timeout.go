@@ -2,7 +2,6 @@ package toolguard
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -98,28 +97,37 @@ const (
 type attempt struct {
 	cancel.Context
 	call     *call
-	outer    *attempt // the attempt this call was made from, if any
 	number   int
-	began    time.Time
-	args     json.RawMessage
+	began    time.Duration // since the call began
+	limit    time.Duration
 	evidence evidence.Attempt
-	slot     slot // its turn is kept until the attempt really ends
+	resource string // the turn it holds until it really ends; "" if none
 
 	stop  atomic.Uint32 // a stopReason
 	state atomic.Uint32
-	done  chan struct{}
 
-	// Written by the attempt's goroutine, read after done.
+	// Written by the attempt's goroutine, read after it returned.
 	returned  bool
-	result    Result
-	err       error
 	typedNil  bool
 	control   bool
-	diagnosis diagnosis
-	ended     time.Time
+	result    Result
+	err       error
+	diagnosis *diagnosis // nil if nothing failed
 }
 
 type attemptKey struct{}
+
+// Deadline implements [context.Context].
+func (a *attempt) Deadline() (time.Time, bool) {
+	outer, ok := a.Context.Deadline()
+	if a.call.guard.opts.Timeout.Off {
+		return outer, ok
+	}
+	if own := a.call.began.Add(a.began + a.limit); !ok || own.Before(outer) {
+		return own, true
+	}
+	return outer, true
+}
 
 // Value implements [context.Context] for the few things a guard puts there.
 func (a *attempt) Value(key any) any {
@@ -142,17 +150,12 @@ func attemptFrom(ctx context.Context) *attempt {
 
 // start runs the tool on its own goroutine.
 func (c *call) start(ctx context.Context, s *slot, limit time.Duration) *attempt {
-	now := time.Now()
-	a := &attempt{
-		call: c, outer: c.outer, number: c.attempts, began: now,
-		args: c.attemptArgs(), slot: *s, done: make(chan struct{}),
-		diagnosis: diagnosis{Verdict: Verdict{Code: CodeUnknownError}},
+	a := &attempt{call: c, number: c.attempts, began: time.Since(c.began), limit: limit, resource: s.resource}
+	a.Init(ctx)
+	if c.outer != nil {
+		a.evidence.Under(&c.outer.evidence)
 	}
-	deadline := now.Add(limit)
-	if c.guard.opts.Timeout.Off {
-		deadline = time.Time{}
-	}
-	a.Init(ctx, deadline)
+	c.watch.arm()
 	go a.run()
 	return a
 }
@@ -165,7 +168,7 @@ func (a *attempt) run() {
 	defer a.end()
 	defer a.examine()
 	defer isolate.Catch(&a.returned, &a.err)
-	a.result, a.err = a.call.guard.tool.Call(a, a.args)
+	a.result, a.err = a.call.guard.tool.Call(a, a.call.argsCopy())
 	a.returned = true
 }
 
@@ -176,23 +179,21 @@ func (a *attempt) examine() {
 	if a.typedNil = cause.IsNil(a.err); a.typedNil {
 		return
 	}
+	a.diagnosis = &diagnosis{Verdict: Verdict{Code: CodeUnknownError}}
 	opts := &a.call.guard.opts
 	if opts.PassThrough != nil && opts.PassThrough(a.err) {
 		a.control, a.diagnosis.Code = true, CodeControlFlow
 		return
 	}
-	a.diagnosis = diagnose(a, a.err, a.stopReason(), opts.Classifier)
+	*a.diagnosis = diagnose(a, a.err, a.stopReason(), opts.Classifier)
 }
 
 // end hands the attempt over to the waiting call, or, if that has given up, to
 // whoever wants late answers.
 func (a *attempt) end() {
-	if v := recover(); v != nil {
-		a.control = false // PassThrough panicked: the error is no control flow
-	}
-	a.ended = time.Now()
+	_ = recover() // PassThrough panicked: the error is no control flow
 	if a.state.CompareAndSwap(attemptRunning, attemptReturned) {
-		close(a.done)
+		a.call.watch.returned()
 		return
 	}
 	a.call.late(a)
@@ -219,43 +220,45 @@ func (a *attempt) interrupt(why stopReason) {
 
 // await waits for the attempt, interrupts it at its deadline, allows for the
 // grace period and gives up then. It reports whether the attempt returned.
-func (c *call) await(a *attempt, limit time.Duration) bool {
-	select {
-	case <-a.done:
+func (c *call) await(a *attempt) bool {
+	limit := a.limit
+	if c.guard.opts.Timeout.Off {
+		limit = -1
+	}
+	switch c.watch.wait(limit, c.ctx.Done()) {
+	case signalReturned:
 		a.Cancel(context.Canceled) // as a deferred cancel would
 		return true
-	case <-c.deadlineTimer(limit):
-		a.interrupt(stopAttemptTimeout)
-	case <-c.ctx.Done():
+	case signalGone:
 		a.interrupt(c.callerStop())
+	default:
+		a.interrupt(stopAttemptTimeout)
 	}
-	select {
-	case <-a.done:
+	if c.watch.wait(c.guard.opts.Timeout.Grace, nil) == signalReturned {
 		return true
-	case <-c.after(c.guard.opts.Timeout.Grace):
-		return !c.abandon(a)
 	}
+	return !c.abandon(a)
 }
 
 // abandon gives up on the attempt, unless it returns at that very moment.
 func (c *call) abandon(a *attempt) bool {
-	running := &c.guard.counters.abandoned
-	running.Add(1)
+	n := &c.guard.counters
+	n.abandoned.Add(1)
 	if a.state.CompareAndSwap(attemptRunning, attemptAbandoned) {
-		c.guard.counters.everAbandoned.Add(1)
+		n.everAbandoned.Add(1)
 		return true
 	}
-	running.Add(-1)
-	<-a.done
+	n.abandoned.Add(-1)
+	c.watch.wait(-1, nil)
 	return false
 }
 
 // callerStop says which of the caller's two ways of stopping ended the context.
 func (c *call) callerStop() stopReason {
-	switch {
-	case c.ctx.Err() == nil:
+	switch err := c.ctx.Err(); {
+	case err == nil:
 		return stopNone
-	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded):
 		return stopCallerDeadline
 	default:
 		return stopCallerCanceled

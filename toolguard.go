@@ -129,8 +129,8 @@ func (g *Guard) Info() Info { return g.info }
 // host declared as control flow come back as errors.
 func (g *Guard) Call(ctx context.Context, args json.RawMessage) (Result, error) {
 	env := g.Do(ctx, Call{Args: args})
-	if env.control != nil {
-		return Result{}, env.control
+	if err := env.Control(); err != nil {
+		return Result{}, err
 	}
 	if env.OK && len(env.Notes) == 0 {
 		return env.Result, nil

@@ -148,7 +148,6 @@ func (c *call) parsed() bool {
 	}
 	c.doc = doc
 	c.repairValues()
-	c.args = c.doc.Text
 	c.digest = digest.Of(a.identity, &c.doc, a.irrelevant)
 	return true
 }
@@ -171,25 +170,38 @@ func (c *call) repairText(doc strictjson.Doc, err error) (strictjson.Doc, error)
 	return repaired, nil
 }
 
-// repairValues validates, and where the schema leaves one reading of a value it
-// refuses, takes that reading.
+// mismatch is what a schema has against a document.
+type mismatch struct {
+	violations []schema.Violation
+	more       int // violations beyond those listed
+	example    json.RawMessage
+}
+
+// judge holds the document against the schema.
+func (c *call) judge() {
+	c.mismatch = nil
+	if found, more := c.guard.args.schema.Validate(&c.doc); len(found) > 0 {
+		c.mismatch = &mismatch{violations: found, more: more}
+	}
+}
+
+// repairValues judges the document, and where the schema leaves one reading of
+// a value it refuses, takes that reading.
 func (c *call) repairValues() {
-	a := &c.guard.args
-	c.violations, c.moreViolations = a.schema.Validate(&c.doc)
+	c.judge()
 	if c.guard.opts.Arguments.Off {
 		return
 	}
-	expect := func(node int32) normalize.Expectation { return a.schema.Expect(&c.doc, node) }
+	expect := func(node int32) normalize.Expectation { return c.guard.args.schema.Expect(&c.doc, node) }
 	for range maxRounds {
-		if len(c.violations) == 0 {
+		if c.mismatch == nil {
 			break
 		}
-		text, changes := normalize.Values(&c.doc, expect, failing(c.violations))
-		if !c.reread(text, changes) {
+		if !c.reread(normalize.Values(&c.doc, expect, c.mismatch.nodes())) {
 			return
 		}
 	}
-	if len(c.violations) == 0 {
+	if c.mismatch == nil {
 		c.reread(normalize.IntegralFloats(&c.doc, expect))
 	}
 }
@@ -204,14 +216,14 @@ func (c *call) reread(text []byte, changes []normalize.Change) bool {
 		return false
 	}
 	c.doc = doc
-	c.violations, c.moreViolations = c.guard.args.schema.Validate(&c.doc)
+	c.judge()
 	c.noteChanges(changes)
 	return true
 }
 
-func failing(violations []schema.Violation) []int32 {
-	nodes := make([]int32, len(violations))
-	for i, v := range violations {
+func (m *mismatch) nodes() []int32 {
+	nodes := make([]int32, len(m.violations))
+	for i, v := range m.violations {
 		nodes[i] = v.Node
 	}
 	return nodes
@@ -226,14 +238,13 @@ func (c *call) noteChanges(changes []normalize.Change) {
 	}
 }
 
-// matched holds the document against the schema.
+// matched refuses a document that the schema has something against.
 func (c *call) matched() bool {
-	if len(c.violations) == 0 {
+	if c.mismatch == nil {
 		return true
 	}
 	c.fail(diagnosis{Verdict: Verdict{Code: CodeSchemaViolation}}, nil)
-	c.failure.violations = c.violations
-	c.failure.more = c.moreViolations
+	c.failure.mismatch = *c.mismatch
 	c.failure.example = c.guard.args.example()
 	return false
 }

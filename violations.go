@@ -35,7 +35,7 @@ func (c *call) violationsIn(words *prompts.Catalogue) []Violation {
 func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violation {
 	vars := &prompts.Vars{
 		Path: v.Path, Name: v.Name, Want: cmp.Or(v.Limit, v.Want), Count: v.Count,
-		Got: c.guard.redact(v.Got), Near: v.Near, Allowed: v.WantList,
+		Got: c.guard.redact(v.Got), Near: v.Near, Allowed: v.WantList, AllowedMore: v.WantMore,
 	}
 	switch v.Rule {
 	case schema.RuleType:

@@ -73,7 +73,7 @@ func readDocument(data []byte) (*document, error) {
 	}
 	doc := new(document)
 	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := eachMember(dec, "", func(name string) error { return doc.read(dec, name) }); err != nil {
+	if err := eachMember(dec, "document", func(name string) error { return doc.read(dec, name) }); err != nil {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {

@@ -51,7 +51,7 @@ func TestRefusedDocuments(t *testing.T) {
 		"section no object": {`{"steps":["a"]}`, `"steps" is not an object`},
 		"id unknown":        {`{"steps":{"cancelled":"x"}}`, `unknown id "steps.cancelled"`},
 		"id twice":          {`{"steps":{"canceled":"x","canceled":"y"}}`, `"canceled" occurs twice in "steps"`},
-		"section twice":     {`{"steps":{},"steps":{}}`, `"steps" occurs twice`},
+		"section twice":     {`{"steps":{},"steps":{}}`, `"steps" occurs twice in "document"`},
 		"phrase no text":    {`{"steps":{"canceled":1}}`, "steps.canceled"},
 		"phrase null":       {`{"steps":{"canceled":null}}`, "steps.canceled: null"},
 		"empty phrase":      {`{"notes":{"cut":""}}`, "notes.cut: is empty"},

@@ -55,7 +55,7 @@ func (c *Catalogue) clone() *Catalogue {
 		n.locale, n.system = c.locale, c.system
 	}
 	for s := range n.phrases {
-		n.phrases[s] = map[string]phrase{}
+		n.phrases[s] = map[string]*phrase{}
 		if c != nil {
 			maps.Copy(n.phrases[s], c.phrases[s])
 		}
@@ -78,7 +78,7 @@ func (c *Catalogue) take(doc *document, known *Catalogue) (problems []error) {
 			if err != nil {
 				problems = append(problems, err)
 			}
-			c.phrases[s][key] = p
+			c.phrases[s][key] = &p
 		}
 	}
 	return problems
@@ -132,7 +132,7 @@ func checkSystem(lines []string) (problems []error) {
 
 // derive fills the fields that make rendering fast.
 func (c *Catalogue) derive() {
-	word := func(s section, key string) string { return string(c.render(nil, c.phrases[s][key], nil)) }
+	word := func(s section, key string) string { return string(c.render(nil, c.phrase(s, key, ""), nil)) }
 	for i, name := range varNames {
 		c.absent[i] = word(absent, name)
 	}
@@ -143,7 +143,7 @@ func (c *Catalogue) derive() {
 		gap: word(punctuation, "gap"), unitGap: word(punctuation, "unit_gap"),
 		comma: word(punctuation, "comma"), or: word(punctuation, "or"), and: word(punctuation, "and"),
 	}
-	c.more = c.phrases[frames][string(FrameMore)]
+	c.more = *c.phrase(frames, string(FrameMore), "")
 	for _, key := range slices.Sorted(maps.Keys(c.phrases[labels])) {
 		c.labels = append(c.labels, word(labels, key))
 	}

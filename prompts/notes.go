@@ -41,7 +41,8 @@ const (
 	NoteWrappedAsData       Note = "wrapped_as_data"
 	NoteRedactedResult      Note = "redacted_result"
 	NoteTypedNilError       Note = "typed_nil_error"
-	NoteDegraded            Note = "degraded" // [Source], [Age], [Missing]
+	NoteCanceledMeanwhile   Note = "canceled_meanwhile" // Tool
+	NoteDegraded            Note = "degraded"           // [Source], [Age], [Missing]
 )
 
 // Where the answer comes from, and what the session has seen.

@@ -60,7 +60,7 @@ var (
 type Catalogue struct {
 	locale  string
 	system  []string
-	phrases [sectionCount]map[string]phrase
+	phrases [sectionCount]map[string]*phrase
 
 	// The rest is derived from phrases, once, by derive.
 	absent [varSlots]string
@@ -187,10 +187,16 @@ func (c *Catalogue) Phrases() iter.Seq2[string, string] {
 	}
 }
 
-// phrase looks an id up. The phrase of an unknown one without a fallback is empty.
-func (c *Catalogue) phrase(s section, key, fallback string) phrase {
+// noPhrase is what an unknown id without a fallback gets.
+var noPhrase phrase
+
+// phrase looks an id up.
+func (c *Catalogue) phrase(s section, key, fallback string) *phrase {
 	if p, ok := c.phrases[s][key]; ok {
 		return p
 	}
-	return c.phrases[s][fallback]
+	if p, ok := c.phrases[s][fallback]; ok {
+		return p
+	}
+	return &noPhrase
 }

@@ -13,7 +13,7 @@ const maxListed = 12
 var noVars Vars
 
 // render appends p with the values of v, which may be nil.
-func (c *Catalogue) render(dst []byte, p phrase, v *Vars) []byte {
+func (c *Catalogue) render(dst []byte, p *phrase, v *Vars) []byte {
 	if v == nil {
 		v = &noVars
 	}
@@ -30,7 +30,7 @@ func (c *Catalogue) render(dst []byte, p phrase, v *Vars) []byte {
 				i += part.skip
 			}
 		}
-		if from > start && from < len(dst) {
+		if from > start && from < len(dst) && (dst[from-1]^dst[from])&utf8.RuneSelf != 0 {
 			dst = spaceAt(dst, from)
 		}
 	}
@@ -102,7 +102,7 @@ func (c *Catalogue) appendList(dst []byte, items []string, more int, last string
 	}
 	if more > 0 {
 		dst = append(dst, c.marks.comma...)
-		dst = c.render(dst, c.more, &Vars{Count: more})
+		dst = c.render(dst, &c.more, &Vars{Count: more})
 	}
 	return dst
 }
@@ -119,20 +119,16 @@ func appendInstant(dst []byte, t time.Time) []byte {
 	return t.AppendFormat(dst, "2006-01-02 15:04 -07:00")
 }
 
-// spaceAt puts a space at dst[i] if a Chinese and a Latin character meet there.
+// spaceAt puts a space at dst[i], where ASCII and something else meet, if they
+// are a Latin and a Chinese character.
 func spaceAt(dst []byte, i int) []byte {
-	before, after := dst[i-1], dst[i]
-	if before < utf8.RuneSelf == (after < utf8.RuneSelf) {
-		return dst
-	}
-	var han rune
-	if before < utf8.RuneSelf {
-		han, _ = utf8.DecodeRune(dst[i:])
-	} else {
-		before = after
+	latin := dst[i-1]
+	han, _ := utf8.DecodeRune(dst[i:])
+	if latin >= utf8.RuneSelf {
+		latin = dst[i]
 		han, _ = utf8.DecodeLastRune(dst[:i])
 	}
-	if before <= ' ' || !unicode.Is(unicode.Han, han) {
+	if latin <= ' ' || !unicode.Is(unicode.Han, han) {
 		return dst
 	}
 	dst = append(dst, 0)

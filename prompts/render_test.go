@@ -179,6 +179,7 @@ func TestChineseSpacing(t *testing.T) {
 	}
 	chinese := &Vars{Contact: "财务部"}
 	assert.Equal(t, "用财务部吧", string(with(t, Chinese(), "用{contact}吧").AppendMessage(nil, "", chinese)))
+	assert.Equal(t, "ask 财务部 now", string(with(t, Chinese(), "ask {contact} now").AppendMessage(nil, "", chinese)))
 	assert.Equal(t, "x用", string(with(t, Chinese(), "用").AppendMessage([]byte("x"), "", nil)), "text before the phrase is left alone")
 }
 

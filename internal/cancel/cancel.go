@@ -15,8 +15,7 @@ import (
 // Context is a [context.Context] cancelled by [Context.Cancel]. The zero value
 // is not usable: call Init. It must not be copied after Init.
 type Context struct {
-	parent   context.Context
-	deadline time.Time
+	parent context.Context
 
 	mu    sync.Mutex
 	done  chan struct{}
@@ -24,18 +23,11 @@ type Context struct {
 	after map[*func()]struct{}
 }
 
-// Init sets what the context inherits from. The effective deadline is the
-// earlier of deadline and the parent's; a zero deadline sets none.
-func (c *Context) Init(parent context.Context, deadline time.Time) {
-	c.parent = parent
-	c.deadline = deadline
-	if d, ok := parent.Deadline(); ok && (deadline.IsZero() || d.Before(deadline)) {
-		c.deadline = d
-	}
-}
+// Init sets what the context inherits from. Its owner watches the parent.
+func (c *Context) Init(parent context.Context) { c.parent = parent }
 
-// Deadline implements [context.Context].
-func (c *Context) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+// Deadline returns the parent's.
+func (c *Context) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
 // Value implements [context.Context] by asking the parent.
 func (c *Context) Value(key any) any { return c.parent.Value(key) }

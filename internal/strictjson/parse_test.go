@@ -29,9 +29,9 @@ func TestParseAcceptsJSON(t *testing.T) {
 		`"\u0000\"\\\/\b\f\n\r\t\ud83d\ude00\uFFFF"`, "\"\u007f\u2028é😀\"", `{"a":1,"A":2,"á":3}`,
 		strings.Repeat("[", 64) + strings.Repeat("]", 64), `[` + strings.Repeat("7", 1000) + `]`,
 		`[` + strings.Repeat(`{},[],{"a":[0]},`, 100) + `[]]`, // depth is what is open at once
-		"{\"code\": \"use `print` and ```x``` here\"}", // case a13
-		`{"query": "what's open"}`,                     // case a14
-		`{"message": "}A </tool_call> B\"}"}`,          // case a18
+		"{\"code\": \"use `print` and ```x``` here\"}",        // case a13
+		`{"query": "what's open"}`,                            // case a14
+		`{"message": "}A </tool_call> B\"}"}`,                 // case a18
 	} {
 		doc, err := Parse([]byte(text), Limits{})
 		require.NoError(t, err, text)
@@ -109,6 +109,8 @@ func TestParseRefuses(t *testing.T) {
 		{"[\"\xc0\xaf\"]", ReasonInvalidUTF8, 2, "/0"},
 		{`{"a":"\uDADA"}`, ReasonLoneSurrogate, 6, "/a"}, // case a21
 		{`["\udc00"]`, ReasonLoneSurrogate, 2, "/0"},
+		{`["\udc00\udc00"]`, ReasonLoneSurrogate, 2, "/0"},
+		{`["\ud83d\ue000"]`, ReasonLoneSurrogate, 2, "/0"},
 		{`["\ud83dx"]`, ReasonLoneSurrogate, 2, "/0"},
 		{`["\ud83d\n"]`, ReasonLoneSurrogate, 2, "/0"},
 		{`["\ud83d\u0041"]`, ReasonLoneSurrogate, 2, "/0"},

@@ -1,0 +1,18 @@
+module github.com/toolguard-go/toolguard/bench
+
+go 1.26.0
+
+require (
+	github.com/failsafe-go/failsafe-go v0.9.8
+	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
+	github.com/toolguard-go/toolguard v0.0.0
+)
+
+require (
+	github.com/bits-and-blooms/bitset v1.24.4 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/sony/gobreaker/v2 v2.4.0 // indirect
+	golang.org/x/sync v0.25.0 // indirect
+)
+
+replace github.com/toolguard-go/toolguard => ../
