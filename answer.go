@@ -45,7 +45,7 @@ func (c *call) lastResort() Envelope {
 }
 
 func (c *call) answerSuccess(e *Envelope) {
-	e.Result = c.guard.presentable(*c.result, &c.notes)
+	e.Result = c.presentable(*c.result)
 	if e.Result.content() == "" && len(e.Result.Parts) == 0 && len(c.notes) == 0 {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteEmptySuccess})
 	}

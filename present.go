@@ -1,5 +1,98 @@
 package toolguard
 
-// presentable makes a result safe to hand to a model, noting what was done.
-func (g *Guard) presentable(r Result, notes *[]Note) Result { return r }
+import (
+	"encoding/json"
 
+	"github.com/toolguard-go/toolguard/internal/clean"
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// cleanNotes names the words of what was taken out of a result.
+var cleanNotes = map[clean.Kind]NoteKind{
+	clean.Escapes:     prompts.NoteANSIRemoved,
+	clean.Overwritten: prompts.NoteProgressCollapsed,
+	clean.Controls:    prompts.NoteControlRemoved,
+	clean.Invisible:   prompts.NoteBidiRemoved,
+	clean.Invalid:     prompts.NoteInvalidUTF8,
+	clean.Encoded:     prompts.NoteBase64Omitted,
+	clean.Binary:      prompts.NoteBinaryOmitted,
+	clean.Cut:         prompts.NoteCut,
+}
+
+// presentable makes a result fit to be read by a model and notes what was done
+// to it. It judges nothing: a success stays one.
+func (c *call) presentable(r Result) Result {
+	r.notes, r.envelope = nil, nil
+	p := &c.guard.opts.Render
+	if p.Off {
+		return r
+	}
+	if p.RedactResults {
+		c.redactResult(&r)
+	}
+	c.cleanResult(&r, clean.Options{MaxBytes: p.MaxResult})
+	r.Parts = c.fittingParts(r.Parts, p.MaxParts)
+	return r
+}
+
+// cleanResult takes out what does not belong into a prompt. JSON that is none,
+// or had to be cut, goes on as text.
+func (c *call) cleanResult(r *Result, o clean.Options) {
+	var notes []clean.Note
+	if len(r.JSON) > 0 {
+		var ok bool
+		if r.JSON, notes, ok = cleanJSON(r.JSON, o); !ok || clean.Has(notes, clean.Cut) {
+			r.Text, r.JSON = string(r.JSON), nil
+		}
+		c.noteCleaned(notes)
+	}
+	if r.Text != "" {
+		r.Text, notes = clean.Text(r.Text, o)
+		c.noteCleaned(notes)
+	}
+}
+
+func cleanJSON(raw json.RawMessage, o clean.Options) (json.RawMessage, []clean.Note, bool) {
+	out, notes, ok := clean.JSON(raw, o)
+	if !ok {
+		return raw, nil, false
+	}
+	return out, notes, true
+}
+
+func (c *call) noteCleaned(notes []clean.Note) {
+	for _, n := range notes {
+		note := Note{Kind: cleanNotes[n.Kind], Count: n.Count, Bytes: n.Bytes, Media: n.Media}
+		if n.Kind == clean.Cut {
+			note.Count, note.Bytes = n.Bytes, 0 // bytes left out
+		}
+		c.notes = append(c.notes, note)
+	}
+}
+
+// redactResult redacts a success, where the policy asks for it.
+func (c *call) redactResult(r *Result) {
+	text := c.guard.redact(r.Text)
+	redacted := json.RawMessage(c.guard.redact(string(r.JSON)))
+	if text == r.Text && string(redacted) == string(r.JSON) {
+		return
+	}
+	c.notes = append(c.notes, Note{Kind: prompts.NoteRedactedResult})
+	r.Text, r.JSON = text, redacted
+}
+
+// fittingParts keeps the parts that fit into the cap, in order.
+func (c *call) fittingParts(parts []Part, limit int) []Part {
+	total := 0
+	for i, p := range parts {
+		if total += len(p.Data); total > limit {
+			left := 0
+			for _, q := range parts[i:] {
+				left += len(q.Data)
+			}
+			c.notes = append(c.notes, Note{Kind: prompts.NotePartsOmitted, Count: len(parts) - i, Bytes: left})
+			return parts[:i:i]
+		}
+	}
+	return parts
+}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 
+	"github.com/toolguard-go/toolguard/internal/canonical"
 	"github.com/toolguard-go/toolguard/internal/digest"
 	"github.com/toolguard-go/toolguard/internal/example"
 	"github.com/toolguard-go/toolguard/internal/normalize"
@@ -162,12 +162,8 @@ func (c *call) repairText(doc strictjson.Doc, err error) (strictjson.Doc, error)
 	if len(changes) == 0 {
 		return doc, err
 	}
-	repaired, errRepaired := strictjson.Parse(text, a.limits)
-	if errRepaired != nil || !repaired.IsObject() {
-		return doc, err // say what is wrong with the text the model wrote
-	}
 	c.noteChanges(changes)
-	return repaired, nil
+	return strictjson.Parse(text, a.limits)
 }
 
 // mismatch is what a schema has against a document.
@@ -259,31 +255,20 @@ func (c *call) unreadable(doc strictjson.Doc, err error) bool {
 	c.fail(diagnosis{Verdict: Verdict{Code: code}}, err)
 	c.failure.syntax = syntax
 	if syntax == nil && len(doc.Nodes) > 0 {
-		c.failure.notObject = kindNames[doc.Nodes[0].Kind]
+		c.failure.notObject = doc.Nodes[0].Kind.String()
 	}
 	return false
 }
 
-// kindNames are JSON Schema's names of the kinds of value.
-var kindNames = map[strictjson.Kind]string{
-	strictjson.Null: "null", strictjson.False: "boolean", strictjson.True: "boolean",
-	strictjson.Number: "number", strictjson.String: "string", strictjson.Array: "array",
-}
-
-// resource joins the values of the named arguments, each with its length.
+// resource joins the values of the named arguments, canonically.
 func (a *arguments) resource(doc *strictjson.Doc, names []string) string {
 	var b []byte
 	for _, name := range names {
-		node, ok := doc.Member(0, name)
-		if !ok {
-			b = append(b, 0)
-			continue
+		if node, ok := doc.Member(0, name); ok {
+			b = canonical.AppendNode(append(b, ','), doc, node)
+		} else {
+			b = append(b, '-') // no value has this form
 		}
-		value := doc.Raw(node)
-		if doc.Nodes[node].Kind == strictjson.String {
-			value = []byte(doc.Str(node))
-		}
-		b = append(strconv.AppendInt(append(b, 1), int64(len(value)), 10), value...)
 	}
 	return string(b)
 }
