@@ -85,24 +85,26 @@ func (c *call) read(a *attempt, returned bool) {
 	case a.diagnosis != nil:
 		c.failAttempt(a, a.diagnosis, a.err)
 		c.failure.control = a.control
-	case a.result.envelope != nil:
-		c.adopt(a, a.result.envelope)
+	case a.result.extra.adopted() != nil:
+		c.adopt(a, a.result.extra.envelope)
 	default:
 		c.succeed(a, &a.result)
 	}
 }
 
 func (c *call) failAttempt(a *attempt, d *diagnosis, err error) {
-	c.settleOutcome(c.guard.info.outcomeOf(d, &a.evidence))
+	c.settleOutcome(c.guard.info.outcomeOf(d, a.evidence.Load()))
 	c.failure = &failure{diagnosis: *d, err: err}
-	if wait, ok := a.evidence.RetryAfter(); ok && d.RetryAfter == 0 && d.Code == CodeRateLimited {
+	if wait, ok := a.evidence.Load().RetryAfter(); ok && d.RetryAfter == 0 && d.Code == CodeRateLimited {
 		c.failure.RetryAfter = wait // an SDK on top of the transport hid it
 	}
 }
 
 func (c *call) succeed(a *attempt, r *Result) {
 	c.failure, c.result = nil, r
-	c.notes = append(c.notes, r.notes...)
+	if r.extra != nil {
+		c.notes = append(c.notes, r.extra.notes...)
+	}
 	c.settleOutcome(OutcomeSucceeded)
 	if a.typedNil {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteTypedNilError})
@@ -196,14 +198,6 @@ func (c *call) callerCode() Code {
 		return CodeCallerDeadline
 	}
 	return CodeCanceled
-}
-
-// afterAttempt is what the last attempt's event says was done next.
-func (c *call) afterAttempt() Decision {
-	if c.decided != "" {
-		return c.decided
-	}
-	return DecisionAnswer
 }
 
 // undelivered is how many events end the call.

@@ -39,11 +39,11 @@ type call struct {
 	// For the events.
 	stage   Stage
 	decided Decision
+	state   atomic.Uint32 // of the final delivery
 	why     string
 	last    *attempt      // the last attempt, while its event is not delivered
 	ended   time.Duration // when it ended, since the call began
 	trace   *trace
-	state   atomic.Uint32 // of the final delivery
 }
 
 // failure is what went wrong, on its way to becoming words.

@@ -153,24 +153,25 @@ func typeDetail(chain cause.Chain) string {
 	return ""
 }
 
-// quotable returns the text under the author's own types, if it is plain.
+// quotable returns the text below the author's own types, if it is plain.
 func quotable(err error, chain cause.Chain) string {
-	for i := range chain.Nodes {
+	for i := len(chain.Nodes) - 1; i >= 0; i-- {
 		if e, ok := chain.Nodes[i].Err.(*Error); ok && e != nil {
 			err = e.Cause
 			chain = cause.Known(err, ownError)
 			break
 		}
 	}
-	for {
-		s, ok := err.(*sureError)
-		if !ok {
-			break
-		}
-		err = s.cause
-	}
 	if !chain.Plain() {
 		return ""
 	}
-	return cause.Text(err, quoteLimit)
+	return cause.Text(bare(err), quoteLimit)
+}
+
+// bare takes off what the author said about the outcome: the text is the same.
+func bare(err error) error {
+	for s, ok := err.(*sureError); ok; s, ok = err.(*sureError) {
+		err = s.cause
+	}
+	return err
 }

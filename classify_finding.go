@@ -52,12 +52,6 @@ func weak(c Code, detail string) finding {
 	return finding{rank: rankWeak, code: c, definite: c.row().definite, detail: detail}
 }
 
-// unproven takes back that the answer was definite.
-func (f finding) unproven() finding {
-	f.definite = false
-	return f
-}
-
 // over puts an error's own finding on top of its cause's. The deeper one wins
 // unless the upper one ranks higher, but the outermost author is right.
 func (f finding) over(deep finding) finding {
@@ -111,6 +105,7 @@ func (f finding) beside(next finding) finding {
 	best.dial = f.dial && next.dial
 	best.network = f.network || next.network
 	best.stopped = f.stopped || next.stopped
+	best.status = cmp.Or(best.status, f.status, next.status)
 	best.retryAfter = max(f.retryAfter, next.retryAfter)
 	best.claim = f.claim.and(next.claim)
 	return best

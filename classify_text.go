@@ -58,9 +58,10 @@ var phrases = []phrase{
 	{text: "deadlock detected", code: CodeRolledBack, typed: true},
 	{text: "could not serialize access", code: CodeRolledBack, typed: true},
 	{text: "database is locked", code: CodeServiceUnavailable, typed: true},
-	{text: "sql: no rows in result set", code: CodeNotFound, typed: true},
+	{text: "sql: no rows in result set", code: CodeNotFound},
 	{text: "executable file not found in", code: CodeNotInstalled, typed: true},
-	{text: "signal: killed", code: CodeCommandFailed, typed: true},
+	{text: "signal: killed", code: CodeCommandFailed},
+	{text: "exit status", code: CodeCommandFailed},
 
 	{text: "rate limit exceeded", code: CodeRateLimited},
 	{text: "rate limit reached", code: CodeRateLimited},
@@ -90,7 +91,7 @@ var wholeTexts = map[string]phrase{
 
 // readText is the last resort: what the text says.
 func (f *finding) readText(err error) {
-	text := strings.ToLower(cause.Text(err, textLimit))
+	text := strings.ToLower(cause.Text(bare(err), textLimit))
 	if p, ok := findPhrase(text); ok {
 		*f = f.as(weak(p.code, "text: "+p.text))
 		f.stopped, f.spelled = f.stopped || p.stopped, p.typed
@@ -102,32 +103,41 @@ func (f *finding) readText(err error) {
 	f.definite = false
 }
 
+// findPhrase returns the first of the phrases, in their order, that stands in text.
 func findPhrase(text string) (phrase, bool) {
 	if p, ok := wholeTexts[text]; ok {
 		return p, true
 	}
-	for _, p := range phrases {
-		if standsIn(text, p.text) {
-			return p, true
+	best := len(phrases)
+	for i := range len(text) {
+		if i == 0 || !isWord(text[i-1]) {
+			best = min(best, phraseAt(text, i))
 		}
 	}
-	return phrase{}, false
+	if best == len(phrases) {
+		return phrase{}, false
+	}
+	return phrases[best], true
 }
 
-// standsIn reports whether words occur in text without being part of longer ones.
-func standsIn(text, words string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], words)
-		if i < 0 {
-			return false
+// phraseAt returns the number of the phrase that starts at text[start], or the
+// number of phrases. All of them start with a letter.
+func phraseAt(text string, start int) int {
+	for _, n := range phrasesByInitial[text[start]] {
+		words := phrases[n].text
+		if strings.HasPrefix(text[start:], words) && standsAlone(text, start, start+len(words)) {
+			return n
 		}
-		start, end := from+i, from+i+len(words)
-		if standsAlone(text, start, end) {
-			return true
-		}
-		from = start + 1
 	}
+	return len(phrases)
 }
+
+var phrasesByInitial = func() (by [256][]int) {
+	for n, p := range phrases {
+		by[p.text[0]] = append(by[p.text[0]], n)
+	}
+	return by
+}()
 
 // standsAlone looks at both edges of text[start:end].
 func standsAlone(text string, start, end int) bool {
@@ -189,7 +199,10 @@ func endsNumber(rest string) bool {
 }
 
 // statusWords are what stands before a number that is a status.
-var statusWords = [...]string{"status code", "statuscode", "status_code", "http status", "response status", "http", "http error", "http/1.1", "http/2.0", "http/2"}
+var statusWords = [...]string{
+	"status code", "statuscode", "status_code", "http status", "response status", "http", "http error", "http/1.1", "http/2.0",
+	"unexpected status", "bad status", "returned status", "got status", "with status",
+}
 
 // calledStatus reports whether before ends in a word for status. The bare word
 // "status" has other uses, so it needs a colon or an equals sign.

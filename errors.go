@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/toolguard-go/toolguard/internal/cause"
 )
 
 // Error is a failure with a code. Tool authors make one with the constructors
@@ -27,7 +29,11 @@ type Error struct {
 	Cause error
 }
 
-// Error returns the code with the message or the cause.
+// maxErrorText bounds a cause's text, in bytes: foreign errors may be huge.
+const maxErrorText = 4 << 10
+
+// Error returns the code with the message, or with the beginning of the cause's
+// text. It is safe whatever the cause does.
 func (e *Error) Error() string {
 	switch {
 	case e == nil:
@@ -35,7 +41,7 @@ func (e *Error) Error() string {
 	case e.Message != "":
 		return "toolguard: " + string(e.Code) + ": " + e.Message
 	case e.Cause != nil:
-		return "toolguard: " + string(e.Code) + ": " + e.Cause.Error()
+		return "toolguard: " + string(e.Code) + ": " + cause.Text(e.Cause, maxErrorText)
 	default:
 		return "toolguard: " + string(e.Code)
 	}

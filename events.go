@@ -93,7 +93,7 @@ func (e *events) deliverEnd(c *call) {
 	switch {
 	case e.policy.Queue > 0:
 		if c.last != nil {
-			e.enqueue(queued{c.ctx, c.attemptEvent(c.afterAttempt(), 0)})
+			e.enqueue(queued{c.ctx, c.attemptEvent(c.decided, 0)})
 		}
 		e.enqueue(queued{c.ctx, c.callEvent()})
 		return
@@ -116,7 +116,7 @@ func (e *events) handEnd(c *call) {
 		}
 	}()
 	if c.last != nil {
-		e.hand(c.ctx, c.attemptEvent(c.afterAttempt(), 0))
+		e.hand(c.ctx, c.attemptEvent(c.decided, 0))
 	}
 	e.hand(c.ctx, c.callEvent())
 }

@@ -187,7 +187,7 @@ func asResult(out any) Result {
 	}
 	text, err := marshal(out)
 	if err != nil {
-		return Result{notes: []Note{{Kind: prompts.NoteResultUnmarshalable}}}
+		return Result{extra: &extra{notes: []Note{{Kind: prompts.NoteResultUnmarshalable}}}}
 	}
 	return Result{JSON: text}
 }

@@ -81,29 +81,58 @@ func (k *EventKind) UnmarshalText(b []byte) error {
 }
 
 // Stage is where in the life of a call something was decided.
-type Stage string
+type Stage uint8
 
 // The stages, in order.
 const (
-	StageDecide   Stage = "decide"
-	StageValidate Stage = "validate"
-	StageExecute  Stage = "execute"
-	StageConfirm  Stage = "confirm"
-	StageRecover  Stage = "recover"
+	StageDecide Stage = iota
+	StageValidate
+	StageExecute
+	StageConfirm
+	StageRecover
 )
+
+var stageNames = names{"decide", "validate", "execute", "confirm", "recover"}
+
+// String returns the lower-case name, or Stage(n) outside the set.
+func (s Stage) String() string { return stageNames.text("Stage", uint8(s)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (s *Stage) UnmarshalText(b []byte) error { return stageNames.parse("Stage", b, (*uint8)(s)) }
 
 // Decision is what the guard did next.
-type Decision string
+type Decision uint8
 
-// The decisions.
 const (
-	DecisionAnswer   Decision = "answer"   // the call ended here
-	DecisionRetry    Decision = "retry"    // another attempt follows
-	DecisionStop     Decision = "stop"     // no other attempt, though the code allows one
-	DecisionRefuse   Decision = "refuse"   // the tool did not run
-	DecisionFallback Decision = "fallback" // an answer from elsewhere
-	DecisionConfirm  Decision = "confirm"  // a status query settled the outcome
+	// DecisionAnswer: the call ended here.
+	DecisionAnswer Decision = iota
+	// DecisionRetry: another attempt follows.
+	DecisionRetry
+	// DecisionStop: no other attempt follows; Event.Why says what forbids it.
+	DecisionStop
+	// DecisionRefuse: the tool did not run.
+	DecisionRefuse
+	// DecisionFallback: the answer comes from elsewhere.
+	DecisionFallback
+	// DecisionConfirm: a status query settled the outcome.
+	DecisionConfirm
 )
+
+var decisionNames = names{"answer", "retry", "stop", "refuse", "fallback", "confirm"}
+
+// String returns the lower-case name, or Decision(n) outside the set.
+func (d Decision) String() string { return decisionNames.text("Decision", uint8(d)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (d Decision) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (d *Decision) UnmarshalText(b []byte) error {
+	return decisionNames.parse("Decision", b, (*uint8)(d))
+}
 
 // Digest identifies a call's tool and arguments: SHA-256 over the tool's
 // identity and the canonical arguments without the irrelevant ones.
@@ -238,7 +267,7 @@ func (c *call) attemptEvent(d Decision, wait time.Duration) delivery {
 	e.Time, e.Duration = c.began.Add(c.ended), c.ended-a.began
 	e.Deadline, _ = a.Deadline()
 	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, d, c.why, wait
-	e.Attempt, e.Requests = a.number, len(a.evidence.Requests())
+	e.Attempt, e.Requests = a.number, len(a.evidence.Load().Requests())
 	if t := c.trace; t != nil {
 		e.Transitions = t.changes
 		return delivery{e, t.endAttempt}
@@ -272,12 +301,10 @@ func (c *call) observeEnd(env *Envelope) {
 // finalDecision is what the call's own event says was done.
 func (c *call) finalDecision() Decision {
 	switch {
-	case c.decided != "":
-		return c.decided
-	case c.failure != nil && c.attempts == 0:
+	case c.decided == DecisionAnswer && c.failure != nil && c.attempts == 0:
 		return DecisionRefuse
 	default:
-		return DecisionAnswer
+		return c.decided
 	}
 }
 
@@ -303,7 +330,7 @@ func (c *call) observeLate(a *attempt) {
 	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, true, OutcomeSucceeded, a.err
 	if d := a.diagnosis; d != nil {
 		e.OK, e.Code, e.Category, e.Detail = false, d.Code, d.Code.Category(), d.detail
-		e.Outcome = c.guard.info.outcomeOf(d, &a.evidence)
+		e.Outcome = c.guard.info.outcomeOf(d, a.evidence.Load())
 	}
 	c.guard.events.deliver(a, delivery{e, nil})
 }

@@ -22,7 +22,7 @@ var cleanNotes = map[clean.Kind]NoteKind{
 // presentable makes a result fit to be read by a model and notes what was done
 // to it. It judges nothing: a success stays one.
 func (c *call) presentable(r Result) Result {
-	r.notes, r.envelope = nil, nil
+	r.extra = nil
 	p := &c.guard.opts.Render
 	if p.Off {
 		return r

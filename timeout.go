@@ -100,8 +100,8 @@ type attempt struct {
 	number   int
 	began    time.Duration // since the call began
 	limit    time.Duration
-	evidence evidence.Attempt
-	resource string // the turn it holds until it really ends; "" if none
+	evidence atomic.Pointer[evidence.Attempt] // made when somebody asks
+	resource string                           // the turn it holds until it really ends; "" if none
 
 	stop  atomic.Uint32 // a stopReason
 	state atomic.Uint32
@@ -135,11 +135,24 @@ func (a *attempt) Value(key any) any {
 	case attemptKey:
 		return a
 	case evidence.Key:
-		return &a.evidence
+		return a.record()
 	case evidence.CallKeyKey:
 		return a.call
 	}
 	return a.Context.Value(key)
+}
+
+// record returns what HTTP requests are recorded in. An outer attempt sees them
+// too: they are its own doing.
+func (a *attempt) record() *evidence.Attempt {
+	if a.evidence.Load() == nil {
+		record := new(evidence.Attempt)
+		if outer := a.call.outer; outer != nil {
+			record.Under(outer.record())
+		}
+		a.evidence.CompareAndSwap(nil, record)
+	}
+	return a.evidence.Load()
 }
 
 // attemptFrom returns the innermost attempt ctx belongs to, or nil.
@@ -152,9 +165,6 @@ func attemptFrom(ctx context.Context) *attempt {
 func (c *call) start(ctx context.Context, s *slot, limit time.Duration) *attempt {
 	a := &attempt{call: c, number: c.attempts, began: time.Since(c.began), limit: limit, resource: s.resource}
 	a.Init(ctx)
-	if c.outer != nil {
-		a.evidence.Under(&c.outer.evidence)
-	}
 	c.watch.arm()
 	go a.run()
 	return a

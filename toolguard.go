@@ -76,8 +76,20 @@ type Result struct {
 	// Parts are images and other blocks, carried to the host untouched.
 	Parts []Part
 
+	extra *extra
+}
+
+// extra is what only few results carry.
+type extra struct {
 	notes    []Note    // what the edge that made the result has to say about it
 	envelope *Envelope // the answer of an inner guard
+}
+
+func (x *extra) adopted() *Envelope {
+	if x == nil {
+		return nil
+	}
+	return x.envelope
 }
 
 // Part is one block of a result that is not text.
@@ -135,7 +147,7 @@ func (g *Guard) Call(ctx context.Context, args json.RawMessage) (Result, error) 
 	if env.OK && len(env.Notes) == 0 {
 		return env.Result, nil
 	}
-	return Result{Text: env.ForModel(), Parts: env.Result.Parts, envelope: &env}, nil
+	return Result{Text: env.ForModel(), Parts: env.Result.Parts, extra: &extra{envelope: &env}}, nil
 }
 
 // Do answers one call. It never panics, and it returns within the call's budget

@@ -110,11 +110,13 @@ func (g *Guard) buildArguments() error {
 	return nil
 }
 
-// generate makes the example that accompanies violations; nil if none is small.
+// generate makes the example that accompanies violations; nil if none is small,
+// or the schema is so tangled that judging one candidate takes too long.
 func (a *arguments) generate() json.RawMessage {
+	tangled := false
 	text, ok := example.Generate(a.schema.Tree(), func(document any) bool {
 		raw, err := json.Marshal(document)
-		if err != nil {
+		if tangled || err != nil {
 			return false
 		}
 		doc, err := strictjson.Parse(raw, a.limits)
@@ -122,6 +124,7 @@ func (a *arguments) generate() json.RawMessage {
 			return false
 		}
 		found, _ := a.schema.Validate(&doc)
+		tangled = len(found) > 0 && found[0].Rule == schema.RuleInternal
 		return len(found) == 0
 	})
 	if !ok {

@@ -1,6 +1,7 @@
 package accept
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ var agree = []struct {
 		valid: []string{`{"p":"aa","d":"2026-01-31","u":"?"}`, `{"p":"\u0061","d":7}`}, invalid: []string{`{"p":"ab"}`, `{"d":"2026-02-31"}`, `{"p":"a\n"}`}},
 	{name: "enum and const", schema: `{"properties":{"e":{"enum":["a",1,null,true,[1,{"x":2.0}],{"k":[]}]},"c":{"const":100}}}`,
 		valid:   []string{`{"e":"a"}`, `{"e":"\u0061"}`, `{"e":1.0}`, `{"e":null}`, `{"e":true}`, `{"e":[1e0,{"x":2}]}`, `{"e":{"k":[]}}`, `{"c":1e2}`},
-		invalid: []string{`{"e":"b"}`, `{"e":2}`, `{"e":false}`, `{"e":[]}`, `{"e":[1,{"x":3}]}`, `{"e":[1,{"y":2}]}`, `{"e":{"k":{}}}`, `{"e":{}}`, `{"c":101}`, `{"c":"100"}`}},
+		invalid: []string{`{"e":"b"}`, `{"e":2}`, `{"e":false}`, `{"e":[]}`, `{"e":[1,{"x":3}]}`, `{"e":[1,{"x":2},3]}`, `{"e":[1]}`, `{"e":[1,{"y":2}]}`, `{"e":{"k":{}}}`, `{"e":{}}`, `{"c":101}`, `{"c":"100"}`}},
 	{name: "empty enum", schema: `{"enum":[]}`, valid: []string{`1`}},
 	{name: "const null", schema: `{"const":null}`, valid: []string{`null`}, invalid: []string{`0`, `false`}},
 	{name: "draft 4 knows no const", draft: 4, schema: `{"const":1}`, valid: []string{`1`, `2`}},
@@ -70,7 +71,7 @@ var agree = []struct {
 	{name: "contains", schema: `{"contains":{"type":"string"},"minContains":2,"maxContains":3}`, valid: []string{`["a",1,"b"]`, `7`}, invalid: []string{`[]`, `["a"]`, `["a","b","c","d"]`}},
 	{name: "contains none", schema: `{"contains":{"type":"string"},"minContains":0}`, valid: []string{`[]`}},
 	{name: "unique", schema: `{"uniqueItems":true}`,
-		valid:   []string{`[1,"1",true,null,[1],{"a":1}]`, `[{"a":1,"b":2},{"a":1,"b":3}]`, `[[1,2],[2,1]]`, `[{"a":1},{"b":1}]`},
+		valid:   []string{`[1,"1",true,null,[1],{"a":1}]`, `[{"a":1,"b":2},{"a":1,"b":3}]`, `[[1,2],[2,1]]`, `[{"a":1},{"b":1}]`, `[[1],[1,2]]`, `[{"a":1},{"a":1,"b":1}]`},
 		invalid: []string{`[1,1.0]`, `["a","\u0061"]`, `[{"a":1,"b":[2]},{"b":[2.0],"a":1}]`, `[[1,2],[1,2]]`, `[null,null]`}},
 	{name: "oneOf", schema: `{"oneOf":[{"type":"integer"},{"minimum":5}]}`, valid: []string{`1`, `5.5`, `"x"`}, invalid: []string{`6`, `1.5`}},
 	{name: "not and if", schema: `{"not":{"required":["x"]},"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}}`,
@@ -116,10 +117,11 @@ func TestLeavesToGeneralValidator(t *testing.T) {
 		"anchor":            `{"$ref":"#a","$defs":{"x":{"$anchor":"a"}}}`,
 		"percent-encoding":  `{"$ref":"#/$defs/%61","$defs":{"a":{}}}`,
 		"odd pointer":       `{"$ref":"#/allOf/00","allOf":[{}]}`,
+		"bad escape":        `{"$ref":"#/$defs/a~b","$defs":{"a~b":{}}}`,
 		"empty token":       `{"$ref":"#/"}`,
 		"missing target":    `{"$ref":"#/$defs/x"}`,
 		"other document":    `{"$ref":"https://example.com/a.json"}`,
-		"moved base":        `{"$defs":{"a":{"$id":"https://example.com/","$ref":"#/$defs/b","$defs":{"b":false}}},"$ref":"#/$defs/a"}`,
+		"moved base":        `{"$defs":{"a":{"$id":"https://example.com/","$ref":"#/$defs/b","$defs":{"b":false}},"b":true},"$ref":"#/$defs/a"}`,
 		"own meta-schema":   `{"$schema":"https://example.com/meta"}`,
 		"loop":              `{"$ref":"#"}`,
 		"long loop":         `{"anyOf":[{"type":"string"},{"$ref":"#/$defs/a"}],"$defs":{"a":{"allOf":[{"not":{"$ref":"#"}}]}}}`,
@@ -222,7 +224,11 @@ func TestBoundsOnWork(t *testing.T) {
 	chain.WriteString(`true` + strings.Repeat(`]}`, 5000))
 	assert.False(t, Compile(decode(t, chain.String()), Options{}).Check(parse(t, `1`)).Accepted)
 
-	many := "[" + strings.Repeat("1,", 99) + "2]"
+	many := "[0"
+	for i := range maxUnique {
+		many += "," + strconv.Itoa(i+1)
+	}
+	many += "]"
 	assert.Equal(t, Verdict{}, Compile(decode(t, `{"uniqueItems":true}`), Options{}).Check(parse(t, many)))
 }
 

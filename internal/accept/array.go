@@ -14,6 +14,8 @@ type arrayRules struct {
 	minContains, maxContains int
 }
 
+// arrayRules returns nil if no keyword constrains arrays. contains came with
+// draft 6, its two bounds with draft 2019.
 func (s schema) arrayRules() *arrayRules {
 	r := arrayRules{
 		min:         s.count("minItems", 0),
@@ -54,6 +56,7 @@ func (s schema) items(r *arrayRules) {
 	}
 }
 
+// array evaluates the array at i, the cheap rules first.
 func (w *walk) array(r *arrayRules, i int32) bool {
 	v := &w.doc.Nodes[i]
 	if int(v.Len) < r.min || int(v.Len) > r.max {
@@ -65,6 +68,7 @@ func (w *walk) array(r *arrayRules, i int32) bool {
 	return (!r.unique || w.unique(i)) && (r.contains == nil || w.contains(r, i))
 }
 
+// items evaluates each item against the rule of its position.
 func (w *walk) items(r *arrayRules, i int32) bool {
 	if len(r.prefix) == 0 && r.rest == nil {
 		return true
@@ -83,6 +87,7 @@ func (w *walk) items(r *arrayRules, i int32) bool {
 	return true
 }
 
+// contains counts to the end, because of maxContains.
 func (w *walk) contains(r *arrayRules, i int32) bool {
 	nodes, count := w.doc.Nodes, 0
 	for c := i + 1; c < nodes[i].Next; c = nodes[c].Next {
@@ -93,6 +98,8 @@ func (w *walk) contains(r *arrayRules, i int32) bool {
 	return r.minContains <= count && count <= r.maxContains
 }
 
+// unique compares by value: 1 and 1.0 are equal, and so are two spellings of
+// one string. A long array is left to the general validator, which hashes.
 func (w *walk) unique(i int32) bool {
 	nodes := w.doc.Nodes
 	if nodes[i].Len > maxUnique {

@@ -44,6 +44,8 @@ type task struct {
 	tree    any
 }
 
+// program compiles the whole schema and returns the node of its root. The
+// result counts only if beyond stays false.
 func (c *compiler) program() *node {
 	c.draft = c.draftOf(c.root)
 	if c.draft == 0 {
@@ -73,6 +75,9 @@ func (c *compiler) at(pointer string, tree any) *node {
 	return n
 }
 
+// fill reads one subschema: an object or, since draft 6, a boolean. Draft 4
+// knows booleans under additionalProperties and additionalItems only, where
+// they mean the same.
 func (c *compiler) fill(t task) {
 	switch tree := t.tree.(type) {
 	case bool:
@@ -84,6 +89,8 @@ func (c *compiler) fill(t task) {
 	}
 }
 
+// fillObject reads each group of keywords. Keywords nobody reads here are
+// annotations, or unknown, which is the same.
 func (c *compiler) fillObject(n *node, s schema) {
 	if s.needsMore() {
 		c.beyond = true
@@ -145,6 +152,7 @@ func (s schema) named(keyword, name string, tree any) *node {
 	return s.at(s.pointer+"/"+keyword+"/"+escape(name), tree)
 }
 
+// list returns the array under keyword, nil if there is none.
 func (s schema) list(keyword string) []any {
 	v, ok := s.m[keyword]
 	if !ok {
@@ -157,6 +165,7 @@ func (s schema) list(keyword string) []any {
 	return list
 }
 
+// object returns the map under keyword, nil if there is none.
 func (s schema) object(keyword string) map[string]any {
 	v, ok := s.m[keyword]
 	if !ok {
@@ -169,6 +178,7 @@ func (s schema) object(keyword string) map[string]any {
 	return m
 }
 
+// strings reads a list of names.
 func (s schema) strings(v any) []string {
 	list, ok := v.([]any)
 	if !ok {
@@ -187,4 +197,5 @@ func (s schema) strings(v any) []string {
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
+// escape writes a name as a token of a JSON pointer (RFC 6901).
 func escape(token string) string { return pointerEscaper.Replace(token) }

@@ -14,6 +14,7 @@ func (c *compiler) draftOf(tree any) int {
 	return draftByURL(url)
 }
 
+// defaultDraft refuses numbers that are no draft, rather than guess.
 func defaultDraft(draft int) int {
 	switch draft {
 	case 0:
@@ -24,6 +25,8 @@ func defaultDraft(draft int) int {
 	return 0
 }
 
+// draftByURL knows the URLs with http and https, with and without a trailing
+// "#". Any other meta-schema may give keywords another meaning.
 func draftByURL(url string) int {
 	url = strings.TrimPrefix(strings.TrimPrefix(url, "https:"), "http:")
 	switch strings.TrimSuffix(url, "#") {

@@ -10,6 +10,8 @@ type inPlace struct {
 	consequent, alternative *node
 }
 
+// inPlace returns nil if nothing applies in place. Up to draft 7 a $ref stands
+// alone, since draft 2019 it is one more condition.
 func (s schema) inPlace() *inPlace {
 	if s.has("$ref") && s.draft < 2019 {
 		return &inPlace{all: []*node{s.ref()}}
@@ -49,6 +51,7 @@ func (n *node) sameValue() []*node {
 	return slices.DeleteFunc(next, func(n *node) bool { return n == nil })
 }
 
+// applies evaluates everything that stands in place of node i.
 func (w *walk) applies(p *inPlace, i int32) bool {
 	for _, n := range p.all {
 		if !w.eval(n, i) {
@@ -76,6 +79,7 @@ func (w *walk) anyOf(branches []*node, i int32) bool {
 	return holds
 }
 
+// oneOf counts to the end: a second branch that holds makes the value invalid.
 func (w *walk) oneOf(branches []*node, i int32) bool {
 	count := 0
 	for _, n := range branches {
@@ -86,6 +90,7 @@ func (w *walk) oneOf(branches []*node, i int32) bool {
 	return count == 1 || len(branches) == 0
 }
 
+// conditional evaluates if, and then the branch it points to.
 func (w *walk) conditional(p *inPlace, i int32) bool {
 	branch := p.alternative
 	if w.eval(p.condition, i) {

@@ -121,6 +121,8 @@ func (s schema) schemaNumber(v any) *number {
 	return &n
 }
 
+// rat is the slow, exact form. It cannot fail for a parsed number, and the
+// bounds on digits and exponent bound its cost.
 func (n number) rat() *big.Rat {
 	r, ok := new(big.Rat).SetString(string(n.raw))
 	if !ok {
@@ -129,6 +131,8 @@ func (n number) rat() *big.Rat {
 	return r
 }
 
+// isInteger goes by value: 5.0 and 1e2 are integers, in draft 4 too, where
+// jsonschema/v5 is more generous than the specification.
 func (n number) isInteger() bool {
 	if !n.small {
 		return n.rat().IsInt()
@@ -204,6 +208,7 @@ type numberRules struct {
 	min, max, above, below, multiple *number
 }
 
+// numberRules returns nil if no keyword constrains numbers.
 func (s schema) numberRules() *numberRules {
 	r := numberRules{
 		min:      s.limit("minimum"),
@@ -228,6 +233,7 @@ func (s schema) numberRules() *numberRules {
 	return &r
 }
 
+// limit reads a number, nil if it is absent or the boolean of draft 4.
 func (s schema) limit(keyword string) *number {
 	v, ok := s.m[keyword]
 	if _, isBool := v.(bool); !ok || isBool {
@@ -236,6 +242,7 @@ func (s schema) limit(keyword string) *number {
 	return s.schemaNumber(v)
 }
 
+// accept compares n with every limit that is set.
 func (r *numberRules) accept(n number) bool {
 	return (r.min == nil || n.compare(*r.min) >= 0) &&
 		(r.max == nil || n.compare(*r.max) <= 0) &&

@@ -26,14 +26,15 @@ type objectRules struct {
 	dependencies []dependency
 }
 
+// A property is a name that the schema mentions in properties or required.
 type property struct {
 	name     string
-	declared bool
+	bytes    []byte
 	required bool
-	rule     *node // nil if only required
-	folded   []byte
+	rule     *node // nil if required but not declared
 }
 
+// A patternRule is one entry of patternProperties.
 type patternRule struct {
 	pattern *regexp.Regexp
 	rule    *node
@@ -46,6 +47,7 @@ type dependency struct {
 	schema   *node
 }
 
+// objectRules returns nil if no keyword constrains objects.
 func (s schema) objectRules() *objectRules {
 	r := objectRules{
 		min:          s.count("minProperties", 0),
@@ -66,6 +68,7 @@ func (s schema) objectRules() *objectRules {
 	return &r
 }
 
+// index prepares lookup and counts what is required.
 func (r *objectRules) index() {
 	for _, p := range r.properties {
 		if p.required {
@@ -81,10 +84,12 @@ func (r *objectRules) index() {
 	}
 }
 
+// properties merges properties and required into one list, so that one lookup
+// for each member of a document answers both.
 func (s schema) properties() []property {
 	byName := map[string]property{}
 	for name, tree := range s.object("properties") {
-		byName[name] = property{declared: true, rule: s.named("properties", name, tree)}
+		byName[name] = property{rule: s.named("properties", name, tree)}
 	}
 	if required, ok := s.m["required"]; ok {
 		for _, name := range s.strings(required) {
@@ -95,13 +100,14 @@ func (s schema) properties() []property {
 	}
 	list := make([]property, 0, len(byName))
 	for name, p := range byName {
-		p.name, p.folded = name, []byte(name)
+		p.name, p.bytes = name, []byte(name)
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b property) int { return strings.Compare(a.name, b.name) })
 	return list
 }
 
+// patternRules reads patternProperties. A member may match several.
 func (s schema) patternRules() []patternRule {
 	var rules []patternRule
 	for source, tree := range s.object("patternProperties") {
@@ -110,6 +116,8 @@ func (s schema) patternRules() []patternRule {
 	return rules
 }
 
+// dependencies reads the old keyword in every draft, as jsonschema/v5 does,
+// and the two that replaced it where they exist.
 func (s schema) dependencies() []dependency {
 	var list []dependency
 	for _, keyword := range [...]string{"dependencies", "dependentRequired", "dependentSchemas"} {
@@ -129,6 +137,7 @@ func (s schema) dependencies() []dependency {
 	return list
 }
 
+// object evaluates the object at i.
 func (w *walk) object(r *objectRules, i int32) bool {
 	v := &w.doc.Nodes[i]
 	if int(v.Len) < r.min || int(v.Len) > r.max {
@@ -159,7 +168,7 @@ func (w *walk) members(r *objectRules, i int32) bool {
 // member evaluates the member at c. A member that only differs in case from a
 // declared one gives up before anything else is looked at.
 func (w *walk) member(r *objectRules, p *property, name []byte, c int32) bool {
-	known := p != nil && p.declared
+	known := p != nil && p.rule != nil
 	if !known && w.fold && w.folds(r, name) {
 		return w.giveUp()
 	}
@@ -178,6 +187,8 @@ func (w *walk) member(r *objectRules, p *property, name []byte, c int32) bool {
 	return known || r.rest == nil || w.eval(r.rest, c)
 }
 
+// lookup returns the property called name, nil if the schema does not mention
+// it. The pointer leads into r, so nothing is allocated.
 func (r *objectRules) lookup(name []byte) *property {
 	if r.byName != nil {
 		if i, ok := r.byName[string(name)]; ok {
@@ -198,13 +209,14 @@ func (r *objectRules) lookup(name []byte) *property {
 func (w *walk) folds(r *objectRules, name []byte) bool {
 	w.charge(len(r.properties))
 	for i := range r.properties {
-		if p := &r.properties[i]; p.declared && bytes.EqualFold(p.folded, name) {
+		if p := &r.properties[i]; p.rule != nil && bytes.EqualFold(p.bytes, name) {
 			return true
 		}
 	}
 	return false
 }
 
+// dependent evaluates the dependencies of the members that are present.
 func (w *walk) dependent(dependencies []dependency, i int32) bool {
 	for _, d := range dependencies {
 		if w.find(i, []byte(d.name)) < 0 {

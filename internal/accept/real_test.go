@@ -53,17 +53,14 @@ func allRequired(tree any) any {
 
 // spoilt returns documents that differ from v in one member each.
 func spoilt(v any) []any {
+	others := []any{nil, "other", json.Number("7.5"), json.Number("7.0"), []any{"x"}, map[string]any{"x": true}}
 	m, _ := v.(map[string]any)
-	documents := []any{v, map[string]any{}, []any{v}}
-	for name := range m {
-		for _, other := range []any{nil, "other", json.Number("7.5"), json.Number("7.0"), []any{"x"}, map[string]any{"x": true}} {
-			changed := maps.Clone(m)
-			changed[name] = other
-			documents = append(documents, changed)
-		}
-		less := maps.Clone(m)
+	documents := []any{v}
+	for i, name := range slices.Sorted(maps.Keys(m)) {
+		changed, less := maps.Clone(m), maps.Clone(m)
+		changed[name] = others[(i+len(m))%len(others)]
 		delete(less, name)
-		documents = append(documents, less)
+		documents = append(documents, changed, less)
 	}
 	return documents
 }

@@ -36,6 +36,8 @@ func resolve(tree any, pointer string) (any, bool) {
 	return tree, true
 }
 
+// step follows one token. Tokens that are not spelled the canonical way, such
+// as the index 00, are not found.
 func step(tree any, token string) (any, bool) {
 	switch t := tree.(type) {
 	case map[string]any:
@@ -80,6 +82,8 @@ func (c *compiler) hasID() bool {
 	return *c.id
 }
 
+// containsString looks for a member of that name with a string as its value;
+// a property that is called like it has a schema as its value.
 func containsString(tree any, member string) bool {
 	switch t := tree.(type) {
 	case map[string]any:

@@ -17,6 +17,7 @@ type textRules struct {
 	format   func(string) bool
 }
 
+// textRules returns nil if no keyword constrains strings.
 func (s schema) textRules() *textRules {
 	r := textRules{
 		min:     s.count("minLength", 0),
@@ -32,6 +33,8 @@ func (s schema) textRules() *textRules {
 	return &r
 }
 
+// pattern compiles a regular expression: RE2 syntax, not anchored, as in
+// jsonschema/v5. Matching takes linear time.
 func (s schema) pattern(v any) *regexp.Regexp {
 	if v == nil {
 		return nil
@@ -59,6 +62,7 @@ func (s schema) count(keyword string, absent int) int {
 	return min(int(f), unbounded)
 }
 
+// accept looks at s as it is after decoding.
 func (r *textRules) accept(s []byte) bool {
 	if r.min > 0 || r.max < unbounded {
 		if n := utf8.RuneCount(s); n < r.min || n > r.max {

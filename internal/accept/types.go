@@ -8,8 +8,11 @@ type typeSet uint8
 
 const integer typeSet = 1 << 7
 
+// kindBit is the bit of one kind. true and false are two kinds and one type.
 func kindBit(k strictjson.Kind) typeSet { return 1 << k }
 
+// typesByName holds no bit for integers under "number": a value that may be
+// any number need not be looked at.
 var typesByName = map[string]typeSet{
 	"null":    kindBit(strictjson.Null),
 	"boolean": kindBit(strictjson.False) | kindBit(strictjson.True),
@@ -20,6 +23,7 @@ var typesByName = map[string]typeSet{
 	"object":  kindBit(strictjson.Object),
 }
 
+// types reads type, a name or a list of names.
 func (s schema) types() typeSet {
 	v, ok := s.m["type"]
 	if !ok {

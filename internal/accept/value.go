@@ -28,6 +28,7 @@ func (s schema) values() []*valueSet {
 	return sets
 }
 
+// valueSet sorts the values of a list by kind.
 func (s schema) valueSet(list []any) *valueSet {
 	set := &valueSet{texts: map[string]struct{}{}}
 	for _, v := range list {
@@ -128,6 +129,7 @@ func (w *walk) equalsTree(i int32, tree any) bool {
 	return false
 }
 
+// equalsList expects both to have the same length.
 func (w *walk) equalsList(i int32, list []any) bool {
 	c := i + 1
 	for _, item := range list {
@@ -139,6 +141,8 @@ func (w *walk) equalsList(i int32, list []any) bool {
 	return true
 }
 
+// equalsMap expects both to have the same size. Names are unique on both
+// sides, so looking from one side is enough.
 func (w *walk) equalsMap(i int32, m map[string]any) bool {
 	nodes := w.doc.Nodes
 	for c := i + 1; c < nodes[i].Next; c = nodes[c].Next {
@@ -172,6 +176,7 @@ func (w *walk) equal(a, b int32) bool {
 	return true
 }
 
+// equalItems expects both arrays to have the same length.
 func (w *walk) equalItems(a, b int32) bool {
 	nodes := w.doc.Nodes
 	d := b + 1
@@ -184,6 +189,7 @@ func (w *walk) equalItems(a, b int32) bool {
 	return true
 }
 
+// equalMembers expects both objects to have the same size.
 func (w *walk) equalMembers(a, b int32) bool {
 	nodes := w.doc.Nodes
 	for c := a + 1; c < nodes[a].Next; c = nodes[c].Next {

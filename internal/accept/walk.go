@@ -23,6 +23,7 @@ type walk struct {
 	depth         int
 }
 
+// giveUp makes the document undecided. It returns false to end loops early.
 func (w *walk) giveUp() bool {
 	w.gaveUp = true
 	return false
@@ -49,6 +50,7 @@ func (w *walk) eval(n *node, i int32) bool {
 	return valid
 }
 
+// holds evaluates the keywords of n: first those that settle most documents.
 func (w *walk) holds(n *node, i int32) bool {
 	v := &w.doc.Nodes[i]
 	if n.never || n.types != 0 && !w.typed(n.types, v) {
@@ -62,6 +64,7 @@ func (w *walk) holds(n *node, i int32) bool {
 	return w.byKind(n, v, i) && (n.inPlace == nil || w.applies(n.inPlace, i))
 }
 
+// byKind evaluates the keywords that concern the kind of v and no other.
 func (w *walk) byKind(n *node, v *strictjson.Node, i int32) bool {
 	switch v.Kind {
 	case strictjson.Number:
@@ -76,6 +79,8 @@ func (w *walk) byKind(n *node, v *strictjson.Node, i int32) bool {
 	return true
 }
 
+// typed reports whether v has one of the types. Only an integer that is not
+// written as plain digits needs a closer look.
 func (w *walk) typed(types typeSet, v *strictjson.Node) bool {
 	if types&kindBit(v.Kind) != 0 {
 		return true

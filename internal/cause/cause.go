@@ -25,6 +25,8 @@ type Chain struct {
 	Nodes []Node
 	// Cut says that there was more than was looked at.
 	Cut bool
+	// Cyclic says that an error wraps itself.
+	Cyclic bool
 }
 
 // Known walks as far as it can without running foreign code: foreign errors are
@@ -48,9 +50,9 @@ func Walk(err error, own func(error) bool) Chain {
 func (c Chain) Foreign() bool { return c.has(func(k Kind) bool { return k == KindForeign }) }
 
 // Plain reports whether the chain is nothing but text, own types aside: then the
-// text is what the author of the tool wrote. An empty or cut chain is not plain.
+// text is what the author of the tool wrote. An empty, cut or cyclic chain is not plain.
 func (c Chain) Plain() bool {
-	return len(c.Nodes) > 0 && !c.Cut && !c.has(func(k Kind) bool { return !k.Plain() && k != KindOwn })
+	return len(c.Nodes) > 0 && !c.Cut && !c.Cyclic && !c.has(func(k Kind) bool { return !k.Plain() && k != KindOwn })
 }
 
 func (c Chain) has(is func(Kind) bool) bool {
@@ -78,6 +80,7 @@ func (w *walker) visit(err error, parent int) {
 	}
 	kind := kindOf(err, w.own)
 	if !kind.Plain() && w.inside(err, parent) {
+		w.Cyclic = true
 		return
 	}
 	if w.Nodes == nil {

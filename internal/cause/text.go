@@ -9,53 +9,55 @@ import (
 const Unavailable = "(error text not available)"
 
 // Text returns at most limit bytes of err's text, as valid UTF-8, or
-// [Unavailable] if the error panics, exits, takes longer than [Patience] or is a
-// typed nil. Plain and standard errors are asked directly, others on a goroutine.
+// [Unavailable] if the error panics, exits, takes longer than [Patience], wraps
+// itself or is a typed nil. Plain and standard errors are asked directly, others
+// on a goroutine.
 func Text(err error, limit int) string {
-	return text(err, limit, 0)
-}
-
-func text(err error, limit, depth int) string {
-	switch kind := kindOf(err, nil); {
-	case kind == KindNil || depth == Limit:
-		return Unavailable
-	case kind == KindJoin:
-		return joined(err, limit, depth)
-	case kind.Plain():
+	kind := kindOf(err, nil)
+	switch {
+	case kind.Plain() && kind != KindJoin: // made of strings that are there already
 		return clip(err.Error(), limit)
-	case kind == KindStandard && !Known(err, nil).Foreign():
-		return ask(err, limit)
+	case !Known(err, nil).Foreign():
+		return tell(err, limit)
 	}
 	answer := ""
-	if !Within(func() { answer = ask(err, limit) }) {
+	if !Within(func() { answer = tell(err, limit) }) {
 		return Unavailable
 	}
 	return answer
 }
 
-// joined is what the Error of a join does, member by member.
-func joined(err error, limit, depth int) string {
+// tell does by hand what the Error of a join does, so that one member's panic
+// costs only that member's text.
+func tell(err error, limit int) string {
+	if kindOf(err, nil) != KindJoin {
+		return ask(err, limit)
+	}
 	var b strings.Builder
 	_, members := unwrap(err)
 	for i, member := range members {
-		left := limit - b.Len()
-		if left <= 0 {
+		if b.Len() >= limit {
 			break
 		}
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(text(member, left, depth+1))
+		b.WriteString(tell(member, limit))
 	}
 	return clip(b.String(), limit)
 }
 
+// ask keeps away from cycles: the text of an error mostly includes that of its
+// cause, and a stack that overflows cannot be recovered.
 func ask(err error, limit int) (s string) {
 	defer func() {
 		if recover() != nil {
 			s = Unavailable
 		}
 	}()
+	if IsNil(err) || Walk(err, nil).Cyclic {
+		return Unavailable
+	}
 	return clip(err.Error(), limit)
 }
 

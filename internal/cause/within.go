@@ -10,7 +10,7 @@ import (
 )
 
 // Patience is how long an error may take to answer.
-const Patience = 100 * time.Millisecond
+const Patience = 250 * time.Millisecond
 
 // maxStuck is how many errors may hang at once in the whole process. Beyond it
 // foreign errors are not asked any more, so that goroutines do not pile up.

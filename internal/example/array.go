@@ -23,11 +23,14 @@ func (b *builder) array(m map[string]any) (any, bool) {
 	return items, ok
 }
 
+// describesItems is false for a list that may hold anything: an item of it
+// would show nothing.
 func (b *builder) describesItems(m map[string]any) bool {
 	items, ok := m["items"].(map[string]any)
 	return ok && len(items) > 0
 }
 
+// items makes the items. Where they must be unique, each has its own salt.
 func (b *builder) items(m map[string]any, wanted int) (any, bool) {
 	salt := b.salt
 	defer func() { b.salt = salt }()

@@ -6,10 +6,11 @@ import (
 )
 
 const (
-	maxDepth = 16
 	// maxVisits bounds how often one reference is followed on one path: twice,
 	// so that a tree may have one child if it must have one.
 	maxVisits = 2
+	// maxOffered bounds the examples and enum values that are looked at.
+	maxOffered = 64
 )
 
 // A builder makes one attempt.
@@ -18,8 +19,13 @@ type builder struct {
 	picks []pick
 	sizes []int    // options of each choice point met so far
 	path  []string // references being followed
-	depth int
-	salt  int // makes the items of one array differ
+	salt  int      // makes the items of one array differ
+}
+
+// spend takes n steps and reports whether there were as many left.
+func (b *builder) spend(n int) bool {
+	b.steps -= n
+	return b.steps >= 0
 }
 
 // choose returns which of n options to take at this choice point.
@@ -36,13 +42,8 @@ func (b *builder) choose(n int) int {
 
 // value makes a value for the schema, false if it cannot.
 func (b *builder) value(schema any) (any, bool) {
-	b.steps--
-	if b.steps < 0 || b.depth >= maxDepth {
-		return nil, false
-	}
-	b.depth++
 	refs := len(b.path)
-	defer func() { b.depth--; b.path = b.path[:refs] }()
+	defer func() { b.path = b.path[:refs] }()
 	m, ok := b.flatten(schema)
 	if !ok {
 		return nil, false
@@ -77,8 +78,9 @@ func (b *builder) offered(m map[string]any) (values []any, closed bool) {
 		values = append(values, v)
 	}
 	examples, _ := m["examples"].([]any)
-	values = append(values, examples...)
+	values = append(values, examples[:min(len(examples), maxOffered)]...)
 	if enum, _ := m["enum"].([]any); len(enum) > 0 {
+		enum = enum[:min(len(enum), maxOffered)]
 		closed = true
 		values = slices.DeleteFunc(values, func(v any) bool { return !contains(enum, v) })
 		values = append(values, enum...)
@@ -109,6 +111,7 @@ func (b *builder) byType(m map[string]any) (any, bool) {
 	return nil, false
 }
 
+// ofType makes a value of one type, false if the schema leaves none.
 func (b *builder) ofType(name string, m map[string]any) (any, bool) {
 	switch name {
 	case "object":
@@ -170,6 +173,7 @@ func fits(types []string, v any) bool {
 	return slices.Contains(types, name) || name == "number" && slices.Contains(types, "integer")
 }
 
+// typeName returns the JSON type of a decoded value.
 func typeName(v any) string {
 	switch v.(type) {
 	case nil:

@@ -14,8 +14,8 @@ import (
 // Bounds on the search. Schemas may come from strangers.
 const (
 	maxBytes    = 1024 // of the example
-	maxAttempts = 256
-	maxSteps    = 20_000 // subschemas visited, over all attempts
+	maxAttempts = 64
+	maxSteps    = 20_000 // about one per subschema visited, over all attempts
 )
 
 // Generate returns a minimal example that is valid against the schema, an
@@ -24,7 +24,7 @@ const (
 //
 // tree is the decoded schema (map[string]any, []any, string, bool, nil and
 // json.Number) and is not changed. valid is the judge: it is called with
-// decoded candidates, at most 256 times, must not keep or change them, and
+// decoded candidates, at most 64 times, must not keep or change them, and
 // decides alone; Generate itself only guesses well. It does not panic unless
 // valid does, and is safe for concurrent use if valid is.
 func Generate(tree any, valid func(document any) bool) (json.RawMessage, bool) {
@@ -47,6 +47,7 @@ type search struct {
 // A pick settles the choice point with the given number.
 type pick struct{ point, option int }
 
+// run tries candidates in the order of the queue: the fewest deviations first.
 func (s *search) run() (json.RawMessage, bool) {
 	queue := [][]pick{nil}
 	for attempt := 0; attempt < maxAttempts && attempt < len(queue) && s.steps > 0; attempt++ {
@@ -62,6 +63,7 @@ func (s *search) run() (json.RawMessage, bool) {
 	return nil, false
 }
 
+// try builds one candidate and asks the judge, unless it is too long anyway.
 func (s *search) try(b *builder) (json.RawMessage, bool) {
 	document, ok := b.value(s.schema)
 	if !ok {
@@ -87,6 +89,8 @@ func deviations(picks []pick, sizes []int) [][]pick {
 	return all
 }
 
+// encode writes compact JSON with sorted members and without HTML escapes,
+// which would make a model escape as well.
 func encode(document any) (json.RawMessage, bool) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

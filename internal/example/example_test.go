@@ -45,6 +45,14 @@ func TestGenerate(t *testing.T) {
 		{"anyOf of required", `{"properties":{"id":{"type":"integer"},"name":{"type":"string"}},"oneOf":[{"required":["id"]},{"required":["name"]}]}`, `{"id":1}`},
 		{"oneOf needs another branch", `{"required":["a"],"properties":{"a":{"oneOf":[{"type":"number"},{"type":"integer"},{"const":"x"}]}}}`, `{"a":"x"}`},
 		{"allOf", `{"allOf":[{"properties":{"a":{"minimum":3}},"required":["a"]},{"properties":{"a":{"type":"integer","maximum":9}}},{"required":["b"]}]}`, `{"a":3,"b":"string"}`},
+		{"merged limits", `{"required":["a","b","c"],"properties":{"a":{"allOf":[{"type":"integer","minimum":3},{"minimum":7}]},"b":{"allOf":[{"type":"number","maximum":-3},{"maximum":-7}]},"c":{"allOf":[{"enum":["x","y"]},{"enum":["y","z"]}]}}}`, `{"a":7,"b":-7,"c":"y"}`},
+		{"merged properties", `{"properties":{"a":{"type":["string","integer"]}},"allOf":[{"properties":{"a":{"type":"number"}}},{"required":["a"]},{"required":["a"]}]}`, `{"a":1}`},
+		{"unique default", `{"required":["a"],"properties":{"a":{"items":{"type":"string","default":"main"},"minItems":3,"uniqueItems":true}}}`, `{"a":["main","string2","string3"]}`},
+		{"unique objects", `{"required":["a"],"properties":{"a":{"items":{"required":["k","n"],"type":"object","properties":{"k":{"const":"x"},"n":{"type":"integer"}}},"minItems":2,"uniqueItems":true}}}`, `{"a":[{"k":"x","n":1},{"k":"x","n":2}]}`},
+		{"odd classes", `{"required":["a","b","c"],"properties":{"a":{"pattern":"^[^a-zA-Z0-9]+$","minLength":3},"b":{"pattern":"^(?:日|本)..?$"},"c":{"pattern":"end$","minLength":5,"maxLength":5}}}`, `{"a":"---","b":"日a","c":"xxend"}`},
+		{"base64", `{"required":["a"],"properties":{"a":{"type":"string","contentEncoding":"base64"}}}`, `{"a":"c3RyaW5n"}`},
+		{"then", `{"properties":{"k":{"enum":["a"]}},"required":["k"],"if":{"required":["x"]},"then":{"required":["y"]},"else":{"required":["z"]}}`, `{"k":"a","x":"string","y":"string"}`},
+		{"else", `{"properties":{"k":{"enum":["a"]}},"required":["k"],"if":{"required":["x"]},"then":false,"else":{"required":["z"]}}`, `{"k":"a","z":"string"}`},
 		{"not", `{"required":["a"],"properties":{"a":{"enum":["x","y"]}},"not":{"properties":{"a":{"const":"x"}}}}`, `{"a":"y"}`},
 		{"conditional", `{"properties":{"k":{"enum":["a","b"]}},"required":["k"],"if":{"properties":{"k":{"const":"a"}}},"then":{"required":["x"]}}`, `{"k":"a","x":"string"}`},
 		{"references", `{"$defs":{"p":{"type":"object","properties":{"x":{"$ref":"#/$defs/n"}},"required":["x"]},"n":{"type":"integer"}},"properties":{"p":{"$ref":"#/$defs/p","description":"where"}},"required":["p"]}`, `{"p":{"x":1}}`},
@@ -76,16 +84,17 @@ func TestGenerate(t *testing.T) {
 func TestNoExample(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]string{
-		"false":          `false`,
-		"not an object":  `{"type":"string"}`,
-		"impossible":     `{"required":["a"],"properties":{"a":{"type":"integer","minimum":2,"maximum":1}}}`,
-		"too long":       `{"required":["a"],"properties":{"a":{"type":"string","minLength":2000}}}`,
-		"too many items": `{"required":["a"],"properties":{"a":{"type":"array","items":{"type":"integer"},"minItems":1000000000}}}`,
-		"too large":      `{"required":["a"],"properties":{"a":{"type":"array","items":{"type":"string","minLength":200},"minItems":20}}}`,
-		"endless":        `{"type":"object","required":["a"],"properties":{"a":{"$ref":"#"}}}`,
-		"loop":           `{"$ref":"#"}`,
-		"elsewhere":      `{"required":["a"],"properties":{"a":{"$ref":"https://example.com/a"}}}`,
-		"no schema":      `7`,
+		"false":            `false`,
+		"not an object":    `{"type":"string"}`,
+		"impossible":       `{"required":["a"],"properties":{"a":{"type":"integer","minimum":2,"maximum":1}}}`,
+		"too long":         `{"required":["a"],"properties":{"a":{"type":"string","minLength":2000}}}`,
+		"too many items":   `{"required":["a"],"properties":{"a":{"type":"array","items":{"type":"integer"},"minItems":1000000000}}}`,
+		"too large":        `{"required":["a"],"properties":{"a":{"type":"array","items":{"type":"string","minLength":200},"minItems":20}}}`,
+		"too many members": `{"required":[` + strings.TrimSuffix(manyNames(65), ",") + `]}`,
+		"endless":          `{"type":"object","required":["a"],"properties":{"a":{"$ref":"#"}}}`,
+		"loop":             `{"$ref":"#"}`,
+		"elsewhere":        `{"required":["a"],"properties":{"a":{"$ref":"https://example.com/a"}}}`,
+		"no schema":        `7`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,21 +104,35 @@ func TestNoExample(t *testing.T) {
 	}
 }
 
+// manyNames returns n different names, each with a comma behind it.
+func manyNames(n int) string {
+	var names strings.Builder
+	for i := range n {
+		names.WriteString(`"n` + strconv.Itoa(i) + `",`)
+	}
+	return names.String()
+}
+
 // The search must end soon on schemas made to keep it busy.
 func TestSearchIsBounded(t *testing.T) {
 	t.Parallel()
-	var wide strings.Builder // each level refers twice to the next
+	var wide strings.Builder // each level has two members of the next
 	wide.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
 	for i := range 60 {
 		next := `{"$ref":"#/$defs/d` + strconv.Itoa(i+1) + `"}`
-		wide.WriteString(`"d` + strconv.Itoa(i) + `":{"allOf":[` + next + `,` + next + `]},`)
+		wide.WriteString(`"d` + strconv.Itoa(i) + `":{"required":["a","b"],"additionalProperties":` + next + `,"type":"object"},`)
 	}
 	wide.WriteString(`"d60":{"anyOf":[{},{},{}]}}}`)
+	huge := strings.ReplaceAll(manyNames(60), `,`, `:{"type":"integer","multipleOf":1e-1000000,"minimum":1e1000000},`)
 	for _, schema := range []string{
 		wide.String(),
+		`{"required":["a"],"properties":{"a":{"allOf":[{"enum":[` + manyNames(50_000) + `0]},{"enum":[` + manyNames(50_000) + `1]}]}}}`,
+		`{"properties":{` + strings.TrimSuffix(huge, ",") + `},"minProperties":60}`,
+		`{"required":[` + manyNames(30) + `"z"],"additionalProperties":{"type":"boolean"}}`,
+		`{"required":[` + manyNames(50_000) + `"z"],"allOf":[{"required":[` + manyNames(50_000) + `"z"]}]}`,
 		`{"required":["a"],"properties":{"a":{"multipleOf":1e-1000000,"minimum":1e1000000}}}`,
 		`{"required":["a"],"properties":{"a":{"pattern":"^((((a{100}){100}){100}){100})$"}}}`,
-		`{"required":["a"],"properties":{"a":{"pattern":"((((((\\b*)*x?)*)*)*)*)*$^"}}}`,
+		`{"required":["a"],"properties":{"a":{"pattern":"((((((\\b*)*x?)*)*)*)*)*$y"}}}`,
 		`{"required":["a"],"properties":{"a":` + strings.Repeat(`{"items":`, 2000) + `{}` + strings.Repeat(`}`, 2000) + `}}`,
 	} {
 		calls := 0

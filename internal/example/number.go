@@ -27,6 +27,7 @@ type limits struct {
 	unit                *big.Rat // nil: any number; else its multiples
 }
 
+// limitsOf reads the limits of a schema.
 func limitsOf(m map[string]any, integer bool) limits {
 	var l limits
 	l.low, l.lowIsOut = bound(m["minimum"], m["exclusiveMinimum"], 1)
@@ -93,6 +94,8 @@ func (l limits) candidates() []*big.Rat {
 	return list
 }
 
+// multiples lists candidates that are multiples of the unit; only the first, 1,
+// may not be one.
 func (l limits) multiples() []*big.Rat {
 	list := []*big.Rat{big.NewRat(1, 1), l.unit}
 	if l.low != nil {
@@ -122,6 +125,7 @@ func (l limits) shift(r *big.Rat, n int) *big.Rat {
 	return step.Add(step, r)
 }
 
+// admit reports whether r is within the limits.
 func (l limits) admit(r *big.Rat) bool {
 	if l.unit != nil && !new(big.Rat).Quo(r, l.unit).IsInt() {
 		return false
@@ -129,6 +133,7 @@ func (l limits) admit(r *big.Rat) bool {
 	return admits(l.low, l.lowIsOut, r, 1) && admits(l.high, l.highIsOut, r, -1)
 }
 
+// admits compares with one limit; sign is the side on which r may lie.
 func admits(limit *big.Rat, isOut bool, r *big.Rat, sign int) bool {
 	if limit == nil {
 		return true

@@ -8,7 +8,7 @@ import (
 )
 
 // maxMembers bounds objects and arrays; an example beyond it helps nobody.
-const maxMembers = 32
+const maxMembers = 64
 
 // object makes an object of the members that are demanded.
 func (b *builder) object(m map[string]any) (any, bool) {
@@ -17,17 +17,9 @@ func (b *builder) object(m map[string]any) (any, bool) {
 		return nil, false
 	}
 	names := b.memberNames(m)
-	if len(names) > maxMembers {
-		return nil, false
-	}
-	salt := b.salt
-	defer func() { b.salt = salt }()
 	object := make(map[string]any, len(names))
-	for i, name := range names {
-		if i > 0 {
-			b.salt = 0 // one member that differs is enough
-		}
-		v, ok := b.value(memberSchema(m, name))
+	for _, name := range names {
+		v, ok := b.value(b.memberSchema(m, name))
 		if !ok {
 			return nil, false
 		}
@@ -36,14 +28,19 @@ func (b *builder) object(m map[string]any) (any, bool) {
 	return object, true
 }
 
-// withDependent merges the schemas that the presence of members asks for.
+// withDependent merges the schemas that the presence of members asks for,
+// false if they exclude each other or ask for too many members.
 func (b *builder) withDependent(m map[string]any) (map[string]any, bool) {
 	merged := map[string]bool{}
 	for again := true; again; {
 		again = false
+		names := demanded(m)
+		if len(names) > maxMembers {
+			return nil, false
+		}
 		for _, keyword := range [...]string{"dependentSchemas", "dependencies"} {
 			schemas, _ := m[keyword].(map[string]any)
-			for _, name := range demanded(m) {
+			for _, name := range names {
 				schema, ok := schemas[name]
 				if _, isList := schema.([]any); !ok || isList || merged[keyword+name] {
 					continue
@@ -61,7 +58,9 @@ func (b *builder) withDependent(m map[string]any) (map[string]any, bool) {
 // demanded lists the required members and those that they require.
 func demanded(m map[string]any) []string {
 	names := textList(m["required"])
-	for i := 0; i < len(names); i++ {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for i := 0; i < len(names) && i <= maxMembers; i++ {
 		for _, keyword := range [...]string{"dependentRequired", "dependencies"} {
 			lists, _ := m[keyword].(map[string]any)
 			for _, name := range textList(lists[names[i]]) {
@@ -106,19 +105,22 @@ func (b *builder) newName(m map[string]any, i int) (string, bool) {
 	}
 	patterns, _ := m["patternProperties"].(map[string]any)
 	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-		return matching(pattern, 0, maxText, i)
+		return b.matching(pattern, 0, maxText)
 	}
 	return "key" + strconv.Itoa(i+1), true
 }
 
 // memberSchema combines everything that m says of the member called name.
-func memberSchema(m map[string]any, name string) any {
+func (b *builder) memberSchema(m map[string]any, name string) any {
 	var parts []any
 	properties, _ := m["properties"].(map[string]any)
 	if schema, ok := properties[name]; ok {
 		parts = append(parts, schema)
 	}
 	patterns, _ := m["patternProperties"].(map[string]any)
+	if !b.spend(len(patterns)) {
+		return false
+	}
 	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
 		if re, err := regexp.Compile(pattern); err == nil && re.MatchString(name) {
 			parts = append(parts, patterns[pattern])
@@ -130,6 +132,7 @@ func memberSchema(m map[string]any, name string) any {
 	return map[string]any{"allOf": parts}
 }
 
+// textList returns the strings of a list, none if v is no list.
 func textList(v any) []string {
 	list, _ := v.([]any)
 	var texts []string

@@ -12,9 +12,15 @@ import (
 // person would describe.
 const maxPatternSteps = 16 * maxText
 
+// patternCost is what a pattern costs in steps of the search.
+const patternCost = 64
+
 // matching makes a string that matches the pattern, between low and high
-// characters long. salt varies it where the pattern leaves a choice.
-func matching(pattern string, low, high, salt int) (string, bool) {
+// characters long.
+func (b *builder) matching(pattern string, low, high int) (string, bool) {
+	if !b.spend(patternCost) {
+		return "", false
+	}
 	re, err := regexp.Compile(pattern)
 	parsed, err2 := syntax.Parse(pattern, syntax.Perl)
 	if err != nil || err2 != nil {
@@ -22,13 +28,13 @@ func matching(pattern string, low, high, salt int) (string, bool) {
 	}
 	// Repetitions take what they must first, then more, until it is long enough.
 	for _, more := range [...]int{0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, maxText} {
-		g := patternWriter{more: more, salt: salt, steps: maxPatternSteps}
+		g := patternWriter{more: more, salt: b.salt, steps: maxPatternSteps}
 		if !g.write(parsed) {
 			return "", false
 		}
 		s := g.out.String()
-		padded := s + strings.Repeat("x", max(0, low-utf8.RuneCountInString(s)))
-		for _, s := range [...]string{s, padded} {
+		pad := strings.Repeat("x", max(0, low-utf8.RuneCountInString(s)))
+		for _, s := range [...]string{s, s + pad, pad + s} {
 			if n := utf8.RuneCountInString(s); low <= n && n <= high && re.MatchString(s) {
 				return s, true
 			}
@@ -42,10 +48,12 @@ func matching(pattern string, low, high, salt int) (string, bool) {
 type patternWriter struct {
 	out   strings.Builder
 	more  int // repetitions beyond the least
-	salt  int
+	salt  int // varies the string where the pattern leaves a choice
 	steps int // left; repetitions of nothing nest, too
 }
 
+// write writes one match of re. Anchors and word boundaries write nothing;
+// whether they hold is seen when the whole string is matched.
 func (g *patternWriter) write(re *syntax.Regexp) bool {
 	g.steps--
 	if g.steps < 0 {
@@ -70,6 +78,7 @@ func (g *patternWriter) write(re *syntax.Regexp) bool {
 	return true
 }
 
+// writeEach writes one part after the other.
 func (g *patternWriter) writeEach(parts []*syntax.Regexp) bool {
 	for _, part := range parts {
 		if !g.write(part) {
@@ -79,6 +88,7 @@ func (g *patternWriter) writeEach(parts []*syntax.Regexp) bool {
 	return true
 }
 
+// writeRepeat writes the least number of repetitions and more, up to the most.
 func (g *patternWriter) writeRepeat(re *syntax.Regexp) bool {
 	least, most := 0, -1
 	switch re.Op {
@@ -104,7 +114,7 @@ func (g *patternWriter) writeRepeat(re *syntax.Regexp) bool {
 // writeClass writes a plain character of the class if it has one.
 func (g *patternWriter) writeClass(ranges []rune) bool {
 	var plain []rune
-	for _, r := range "abcdefghijABCDEFGHIJ0123456789" {
+	for _, r := range "abcdefghijABCDEFGHIJ0123456789-_.!* " {
 		if inClass(ranges, r) {
 			plain = append(plain, r)
 		}
@@ -124,6 +134,7 @@ func (g *patternWriter) writeClass(ranges []rune) bool {
 	return false
 }
 
+// inClass expects ranges as pairs of first and last.
 func inClass(ranges []rune, r rune) bool {
 	for i := 0; i+1 < len(ranges); i += 2 {
 		if ranges[i] <= r && r <= ranges[i+1] {

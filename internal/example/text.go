@@ -67,7 +67,10 @@ func (b *builder) texts(m map[string]any, pattern string, low, high int) []strin
 		list = append(list, formats["byte"])
 	}
 	list = append(list, b.word(low, high))
-	if s, ok := matching(pattern, low, high, b.salt); ok && pattern != "" {
+	if pattern == "" {
+		return list
+	}
+	if s, ok := b.matching(pattern, low, high); ok {
 		list = append(list, s)
 	}
 	return list
@@ -85,6 +88,8 @@ func (b *builder) word(low, high int) string {
 	return head + strings.Repeat("x", pad) + tail
 }
 
+// fittingTexts keeps the strings that have the right length and match. A
+// pattern Go does not understand is left to the judge.
 func fittingTexts(list []string, pattern string, low, high int) []string {
 	re, err := regexp.Compile(pattern)
 	var fitting []string

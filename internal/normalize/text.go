@@ -124,7 +124,7 @@ func (e *editor) gluedObject() {
 // stringDocument decodes a document that is one string holding an object.
 // Once: an object that was quoted twice was quoted on purpose.
 func (e *editor) stringDocument() {
-	if len(e.text) == 0 || e.text[0] != '"' {
+	if !bytes.HasPrefix(bytes.TrimLeft(e.text, jsonSpace), []byte{'"'}) {
 		return
 	}
 	doc, err := strictjson.Parse(e.text, e.opts.Limits)

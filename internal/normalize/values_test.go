@@ -116,12 +116,14 @@ func TestNullMembersAreRemoved(t *testing.T) { // case b07
 		`{"css":null,"x":null}`:             `{}`,
 		`{"a":1, "css":null , "x":null }`:   `{"a":1 }`,
 		`{"css":null,"a":1,"x":null,"y":2}`: `{"a":1,"y":2}`,
+		`{"css":null,"a":1,"x":null}`:       `{"a":1}`,
 		`{"a":{"css":null},"x":null}`:       `{"a":{}}`,
 		`{"a":[{"css":null,"b":[null]}]}`:   `{"a":[{"b":[null]}]}`,
 	} {
 		doc := parse(t, text)
 		got, changes := Values(doc, always(Expectation{Types: TString, Optional: true, Known: true}), everyNode(doc))
 		assert.Equal(t, want, string(got))
+		assert.Len(t, changes, strings.Count(text, "null")-strings.Count(want, "null"))
 		assert.Equal(t, NullRemoved, changes[0].Kind)
 		assert.Contains(t, changes[0].From, `null`)
 		assert.Empty(t, changes[0].To)
@@ -156,6 +158,7 @@ func TestEnumIsTrimmed(t *testing.T) {
 		{`"cel sius"`, enum("celsius"), `"cel sius"`},
 		{`"  a"`, enum("a", " a"), `"  a"`},
 		{`"a"`, enum(" a"), `"a"`},
+		{`" a "`, enum(" a"), `" a "`},
 		{`" a"`, enum(), `" a"`},
 		{`" a"`, Expectation{Types: TString, Enum: []string{"a"}}, `" a"`},
 		{`" 5"`, Expectation{Types: TInteger, Enum: []string{"5"}, Known: true}, `" 5"`},

@@ -102,6 +102,8 @@ func merge(branches, meant []branch, path string) (leaf, bool) {
 	return leaf{}, false
 }
 
+// isType and isValue tell what a failed keyword limits: the kind of value, or
+// the value itself.
 func (l leaf) isType() bool  { return l.rule == RuleType }
 func (l leaf) isValue() bool { return l.rule == RuleConst || l.rule == RuleEnum }
 
@@ -129,6 +131,7 @@ func (l leaf) values() []any {
 	return []any{v}
 }
 
+// flatten puts the leaves of all branches into one list, in order.
 func flatten(branches []branch) []leaf {
 	var out []leaf
 	for _, b := range branches {

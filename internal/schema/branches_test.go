@@ -33,10 +33,10 @@ func TestAlternatives(t *testing.T) {
 		{"an enum that is no tag", `{"anyOf":[{"properties":{"colour":{"enum":["red"]}}},{"required":["size"]}]}`, `{"colour":"blue"}`, []string{"any_of"}, nil},
 		{"one of two names", `{"anyOf":[{"required":["id"]},{"required":["name","id"]}]}`, `{}`, []string{"any_of"}, []string{"id", "name"}},
 		{"nested", `{"properties":{"a":{"anyOf":[{"type":"null"},{"anyOf":[{"type":"array","minItems":1},{"type":"string"}]}]}}}`, `{"a":[]}`, []string{"/a min_items"}, nil},
-		{"a member called anyOf", `{"properties":{"anyOf":{"type":"object","required":["x","y"],"minProperties":1}}}`, `{"anyOf":{}}`,
-			[]string{"/anyOf min_properties", "/anyOf required", "/anyOf required"}, nil},
-		{"a member called minContains", `{"properties":{"minContains":{"required":["x"],"minProperties":1}}}`, `{"minContains":{}}`,
-			[]string{"/minContains min_properties", "/minContains required"}, nil},
+		{"a member called anyOf", `{"required":["q"],"properties":{"anyOf":{"type":"object","required":["x","y"],"minProperties":1}}}`, `{"anyOf":{}}`,
+			[]string{"required", "/anyOf min_properties", "/anyOf required", "/anyOf required"}, nil},
+		{"a member called minContains", `{"required":["q"],"properties":{"minContains":{"required":["x"],"minProperties":1}}}`, `{"minContains":{}}`,
+			[]string{"required", "/minContains min_properties", "/minContains required"}, nil},
 	}
 	for _, tt := range tests {
 		s := compile(t, tt.schema, schema.Strict)

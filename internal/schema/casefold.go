@@ -30,6 +30,8 @@ type foldWalk struct {
 	found  []Violation
 }
 
+// visit goes through a node with the schemas that may apply to it. Where none
+// does, nothing below is declared and there is nothing to mistake.
 func (w *foldWalk) visit(node int32, set []map[string]any) {
 	n := &w.doc.Nodes[node]
 	if len(set) == 0 || w.steps < 0 || n.Len == 0 || n.Kind < strictjson.Array {
@@ -47,21 +49,18 @@ func (w *foldWalk) visit(node int32, set []map[string]any) {
 	}
 }
 
-// members compares the names of one object.
+// members compares the names of one object. The names declared are gathered
+// only for one that is not among them, which is rare.
 func (w *foldWalk) members(node int32, set []map[string]any) {
-	names := declared(set, w.places.draft)
-	w.steps -= len(names)
-	if len(names) == 0 {
-		return
-	}
 	var folded map[string]string
 	for c := node + 1; c < w.doc.Nodes[node].Next; c = w.doc.Nodes[c].Next {
 		name := w.doc.Key(c)
-		if names[name] {
+		if declares(set, name, w.places.draft) {
 			continue
 		}
 		if folded == nil {
-			folded = foldAll(names)
+			folded = foldAll(declared(set, w.places.draft))
+			w.steps -= len(folded)
 		}
 		if want, ok := folded[fold(name)]; ok && len(w.found) <= 2*maxViolations {
 			w.report(c, name, want)
@@ -69,6 +68,7 @@ func (w *foldWalk) members(node int32, set []map[string]any) {
 	}
 }
 
+// report keeps a slip; the caller bounds their number.
 func (w *foldWalk) report(c int32, name, want string) {
 	w.found = append(w.found, Violation{
 		Path: w.doc.Pointer(c), Node: c, Rule: RuleCaseMismatch, Name: name, Want: want,
@@ -121,6 +121,8 @@ func kindOf(doc *strictjson.Doc, node int32) string {
 	return "null"
 }
 
+// isIntegral decides exactly: 1e2 and 5.0 are integers, 1e-1 is not. A number
+// too large to compute with counts as a fraction.
 func isIntegral(number string) bool {
 	if !strings.ContainsAny(number, ".eE") {
 		return true

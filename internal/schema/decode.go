@@ -59,6 +59,8 @@ func checkBounds(text []byte, tree any) error {
 	return nil
 }
 
+// shallow reports whether nothing in v is nested deeper than depth. It stops
+// there, so that it is itself safe on any tree.
 func shallow(v any, depth int) bool {
 	if depth < 0 {
 		return false
@@ -102,6 +104,8 @@ func hostileNumber(v any) (json.Number, bool) {
 	return "", false
 }
 
+// tameNumber has the bounds of the strict parser of arguments: digits that a
+// document could not contain need not be compared with.
 func tameNumber(s string) bool {
 	mantissa, exponent := s, ""
 	if i := strings.IndexAny(s, "eE"); i >= 0 {

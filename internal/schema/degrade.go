@@ -120,6 +120,8 @@ func sanitizeSubschemas(s map[string]any, at string) []Note {
 // looks right: identifiers can send any of them anywhere.
 var references = []string{"$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveAnchor", "$recursiveRef", "$ref", "id"}
 
+// dropReferences takes out every reference and identifier. Only those that
+// constrained something get a note.
 func dropReferences(tree any) []Note {
 	var notes []Note
 	walkAll(tree, func(at string, s map[string]any) {
@@ -159,6 +161,8 @@ func skeleton(tree any) map[string]any {
 	return out
 }
 
+// onlyType keeps of a member what the skeleton enforces, as it was written:
+// rewriting and sanitizing follow, as for any schema.
 func onlyType(v any) map[string]any {
 	member, _ := v.(map[string]any)
 	out := map[string]any{}

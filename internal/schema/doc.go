@@ -36,6 +36,7 @@
 //
 // A schema above 1 MiB, 128 levels or 5,000 subschemas is refused, or in
 // Lenient mode reduced to the types, required names and names at its top.
-// Validation has a budget of steps: a schema built to take exponential time
-// costs about a second, and its document is refused with [RuleInternal].
+// Validation has a budget of steps and two seconds: a document that a schema
+// built to take exponential time cannot judge within them is refused with
+// [RuleInternal].
 package schema

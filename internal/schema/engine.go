@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -69,11 +70,14 @@ func formatTable(tree any) map[string]func(any) bool {
 	return table
 }
 
-// Steps a validation may take: enough for any honest schema, about a second
-// for one that multiplies.
+// What one validation may cost: far more than any honest schema needs. Steps
+// decide alike on every machine; they grow dearer the deeper a schema nests,
+// so that time has the last word.
 const (
-	stepsFloor   = 200_000
+	stepsFloor   = 20_000
 	stepsPerNode = 50
+	maxTime      = 2 * time.Second
+	stepsPerLook = 64 // at the clock
 )
 
 var errSteps = errors.New("schema: validation takes too many steps")
@@ -94,14 +98,34 @@ func (e *engine) validate(v any, nodes int) (err error) {
 			}
 		}
 	}()
-	e.steps.left = stepsFloor + stepsPerNode*nodes
+	e.steps.start(stepsFloor + stepsPerNode*nodes)
 	return e.compiled.Validate(v)
 }
 
 // steps counts the subschemas applied to values. It poses as an extension of
 // the validator, which calls it once for each.
-type steps struct{ left int }
+type steps struct {
+	left  int
+	look  int // steps until the next look at the clock
+	until time.Time
+}
 
+// start gives one validation its budget.
+func (st *steps) start(n int) {
+	st.left, st.look, st.until = n, stepsPerLook, time.Now().Add(maxTime)
+}
+
+// late looks at the clock now and then.
+func (st *steps) late() bool {
+	if st.look--; st.look > 0 {
+		return false
+	}
+	st.look = stepsPerLook
+	return time.Now().After(st.until)
+}
+
+// Compile is called for each subschema. A long enum and many patterns make
+// every value they meet dearer.
 func (st *steps) Compile(_ jsonschema.CompilerContext, m map[string]any) (jsonschema.ExtSchema, error) {
 	enum, _ := m["enum"].([]any)
 	patterns, _ := m["patternProperties"].(map[string]any)
@@ -115,6 +139,9 @@ type step struct {
 	perChild int // in quarters
 }
 
+// Validate is called for each value the subschema was applied to, after what
+// is below it. It finds no fault of its own; the panic is the only way out of
+// the validator, and [engine.validate] catches it.
 func (s *step) Validate(_ jsonschema.ValidationContext, v any) error {
 	s.left -= s.fixed
 	switch v := v.(type) {
@@ -123,7 +150,7 @@ func (s *step) Validate(_ jsonschema.ValidationContext, v any) error {
 	case []any:
 		s.left -= len(v) / 4
 	}
-	if s.left < 0 {
+	if s.left < 0 || s.late() {
 		panic(errSteps)
 	}
 	return nil
@@ -150,6 +177,8 @@ func describe(err error) error {
 	return fmt.Errorf("schema is malformed %s", strings.Join(places, "; "))
 }
 
+// plainLeaves returns the innermost errors; a metaschema's alternatives are all
+// of interest to a developer.
 func plainLeaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -161,6 +190,7 @@ func plainLeaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return leaves
 }
 
+// orRoot names the empty pointer.
 func orRoot(pointer string) string {
 	if pointer == "" {
 		return "the top"

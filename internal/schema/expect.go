@@ -41,11 +41,14 @@ func (s *Schema) optional(doc *strictjson.Doc, node int32) bool {
 	return true
 }
 
+// requires reports whether a list of names holds name.
 func requires(names any, name string) bool {
 	list, _ := names.([]any)
 	return slices.Contains(list, any(name))
 }
 
+// requiresAny looks through dependentRequired: what is demanded under a
+// condition must not be dropped either.
 func requiresAny(lists any, name string) bool {
 	named, _ := lists.(map[string]any)
 	for _, list := range named {
@@ -63,6 +66,8 @@ type hop struct {
 	element bool
 }
 
+// pathTo returns the hops from the top of doc to a node, in time linear in the
+// siblings on the way.
 func pathTo(doc *strictjson.Doc, node int32) []hop {
 	var path []hop
 	for i := int32(0); i != node; {
@@ -77,6 +82,7 @@ func pathTo(doc *strictjson.Doc, node int32) []hop {
 	return path
 }
 
+// parentOf returns the node that holds node, 0 for the top.
 func parentOf(doc *strictjson.Doc, node int32) int32 {
 	parent := int32(0)
 	for i := int32(0); i != node; {
@@ -116,11 +122,12 @@ func (a allowance) and(b allowance) allowance {
 		out.enum = b.enum
 	}
 	if out.limited && len(out.enum) == 0 {
-		out.types &^= normalize.TString
+		out.types, out.enum = out.types&^normalize.TString, nil
 	}
 	return out
 }
 
+// or combines two branches of which either may hold.
 func (a allowance) or(b allowance) allowance {
 	// A branch without strings says nothing about which strings there are.
 	freeA := a.types&normalize.TString != 0 && !a.limited
@@ -146,6 +153,8 @@ type expecter struct {
 	visits int
 }
 
+// at works out what a schema allows at the end of path, seen from the value it
+// applies to.
 func (e *expecter) at(schema any, path []hop) allowance {
 	if e.visits--; e.visits < 0 {
 		return unclear
@@ -204,6 +213,7 @@ func (e *expecter) combined(m map[string]any, path []hop) allowance {
 	return out
 }
 
+// valuesOf returns the values of a map in no order.
 func valuesOf(m map[string]any) []any {
 	var out []any
 	for _, v := range m {
@@ -238,6 +248,7 @@ func (e *expecter) own(m map[string]any, path []hop) allowance {
 	return out
 }
 
+// ownTypes reads type.
 func ownTypes(m map[string]any) allowance {
 	out := anything
 	switch t := m["type"].(type) {
@@ -265,6 +276,7 @@ func ownValues(m map[string]any) allowance {
 	return out
 }
 
+// oneOfValues allows just the given values.
 func oneOfValues(values []any) allowance {
 	out := nothing
 	for _, v := range values {
@@ -276,6 +288,8 @@ func oneOfValues(values []any) allowance {
 	return out
 }
 
+// typeOf returns the type a value of the schema needs; 5.0 in an enum admits
+// the integer 5.
 func typeOf(v any) normalize.TypeSet {
 	switch v := v.(type) {
 	case bool:

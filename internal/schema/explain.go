@@ -65,6 +65,8 @@ func (v *Violation) limit(doc *strictjson.Doc, l leaf) {
 	}
 }
 
+// flaggedLimit finds the bound that a boolean speaks of: draft 4's exclusive
+// flags qualify the bound beside them, additionalItems counts the list.
 func flaggedLimit(l leaf) string {
 	switch l.keyword {
 	case "exclusiveMinimum":
@@ -82,10 +84,10 @@ func flaggedLimit(l leaf) string {
 func (s *Schema) missing(doc *strictjson.Doc, l leaf, v Violation) []Violation {
 	names, _ := l.owner["required"].([]any)
 	given := members(doc, v.Node)
-	known := declared(s.places.at(doc, v.Node), s.draft)
+	set := s.places.at(doc, v.Node)
 	var strangers []string
 	for name := range given {
-		if !known[name] {
+		if !declares(set, name, s.draft) {
 			strangers = append(strangers, name)
 		}
 	}
@@ -111,10 +113,9 @@ func (s *Schema) unknown(doc *strictjson.Doc, l leaf, v Violation) []Violation {
 	}
 	var out []Violation
 	own := []map[string]any{l.owner}
-	names := declared(own, s.draft)
 	for c := v.Node + 1; c < doc.Nodes[v.Node].Next; c = doc.Nodes[c].Next {
 		name := doc.Key(c)
-		if names[name] || s.places.matched(own, name) || len(out) > 2*maxViolations {
+		if declares(own, name, s.draft) || s.places.matched(own, name) || len(out) > 2*maxViolations {
 			continue
 		}
 		out = append(out, s.stranger(doc, v.Node, c, v))
@@ -139,6 +140,7 @@ func (s *Schema) stranger(doc *strictjson.Doc, object, c int32, v Violation) Vio
 	return v
 }
 
+// wantList shows the first of the values wanted. Types are names, not JSON.
 func (v *Violation) wantList(values []any) {
 	for _, value := range values[:min(len(values), maxWanted)] {
 		shown := text(value)
@@ -212,6 +214,7 @@ func find(doc *strictjson.Doc, path string) int32 {
 	return node
 }
 
+// childAt returns the child of a node that a pointer token names.
 func childAt(doc *strictjson.Doc, node int32, token string) (int32, bool) {
 	if doc.Nodes[node].Kind == strictjson.Object {
 		return doc.Member(node, token)
@@ -226,6 +229,7 @@ func childAt(doc *strictjson.Doc, node int32, token string) (int32, bool) {
 	return 0, false
 }
 
+// members indexes the members of an object, none for another value.
 func members(doc *strictjson.Doc, node int32) map[string]int32 {
 	out := map[string]int32{}
 	if doc.Nodes[node].Kind != strictjson.Object {

@@ -29,10 +29,9 @@ func (s *Schema) UnknownTop(doc *strictjson.Doc) []string {
 		}
 	}
 	var unknown []string
-	names := declared(set, s.draft)
 	for c := int32(1); c < doc.Nodes[0].Next; c = doc.Nodes[c].Next {
 		name := doc.Key(c)
-		if !names[name] && !s.places.matched(set, name) {
+		if !declares(set, name, s.draft) && !s.places.matched(set, name) {
 			unknown = append(unknown, name)
 		}
 	}

@@ -20,11 +20,14 @@ var formats = map[string]func(string) bool{
 	"ipv6":      isIPv6,
 }
 
+// isDate relies on the fixed width of the layout: "2024-1-2" does not fit.
 func isDate(s string) bool {
 	_, err := time.Parse(time.DateOnly, s)
 	return err == nil
 }
 
+// isDateTime wants the letter T, which RFC 3339 lets be lower case, and a zone:
+// a time without one is a different instant for everybody who reads it.
 func isDateTime(s string) bool {
 	const date = len(time.DateOnly)
 	if len(s) <= date || (s[date] != 'T' && s[date] != 't') {
@@ -53,6 +56,7 @@ func isTime(s string) bool {
 	return isZone(rest)
 }
 
+// isZone checks a time-offset.
 func isZone(s string) bool {
 	if s == "Z" || s == "z" {
 		return true
@@ -76,11 +80,14 @@ func isEmail(s string) bool {
 	return err == nil && a.Name == "" && s == strings.TrimSpace(s)
 }
 
+// isURI wants a scheme. Characters outside ASCII pass, as models and people
+// write them; spaces in a host do not.
 func isURI(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.IsAbs()
 }
 
+// isUUID checks the shape only: versions and variants keep being invented.
 func isUUID(s string) bool {
 	if len(s) != 36 {
 		return false
@@ -104,11 +111,13 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
+// isIPv4 refuses leading zeros, which some readers take for octal.
 func isIPv4(s string) bool {
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Is4()
 }
 
+// isIPv6 refuses zones, which mean something on one host only.
 func isIPv6(s string) bool {
 	a, err := netip.ParseAddr(s)
 	return err == nil && a.Is6() && a.Zone() == ""

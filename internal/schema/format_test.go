@@ -47,9 +47,10 @@ func TestFormatsAreTheSameInEveryDraft(t *testing.T) {
 	t.Parallel()
 	for _, draft := range drafts {
 		for _, tt := range formatTests {
-			s := compile(t, fmt.Sprintf(`{%s"properties":{"v":{"format":%q}}}`, draft, tt.format), schema.Strict)
+			s := compile(t, fmt.Sprintf(`{%s"properties":{"v":{"format":%q},"n":{"type":"null"}}}`, draft, tt.format), schema.Strict)
 			for _, v := range tt.good {
 				assert.Empty(t, check(t, s, fmt.Sprintf(`{"v":%q}`, v)), "%s %s %q", draft, tt.format, v)
+				assert.Equal(t, []string{"/n type"}, check(t, s, fmt.Sprintf(`{"v":%q,"n":0}`, v)), "%s %s %q, not on the fast path", draft, tt.format, v)
 			}
 			for _, v := range tt.bad {
 				assert.Equal(t, []string{"/v format"}, check(t, s, fmt.Sprintf(`{"v":%q}`, v)), "%s %s %q", draft, tt.format, v)
@@ -62,8 +63,10 @@ func TestFormatsAreTheSameInEveryDraft(t *testing.T) {
 func TestContentKeywordsAreAnnotations(t *testing.T) {
 	t.Parallel()
 	for _, draft := range drafts {
-		s := compile(t, `{`+draft+`"properties":{"v":{"contentEncoding":"base64","contentMediaType":"application/json","contentSchema":{"type":"array"}}}}`, schema.Strict)
-		assert.Empty(t, check(t, s, `{"v":"%%%"}`), draft)
-		assert.Empty(t, check(t, s, `{"v":"e30="}`), draft)
+		s := compile(t, `{`+draft+`"properties":{"v":{"contentEncoding":"base64","contentMediaType":"application/json","contentSchema":{"type":"array"}},"n":{"type":"null"}}}`, schema.Strict)
+		for _, v := range []string{"%%%", "e30="} {
+			assert.Empty(t, check(t, s, `{"v":"`+v+`"}`), draft)
+			assert.Equal(t, []string{"/n type"}, check(t, s, `{"v":"`+v+`","n":0}`), draft)
+		}
 	}
 }

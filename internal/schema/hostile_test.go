@@ -22,12 +22,13 @@ func TestValidationIsBounded(t *testing.T) {
 		"in place":  {doubling(30), `{"a":6}`},
 		"per level": {perLevel, deep},
 	} {
-		for _, mode := range []schema.Mode{schema.Strict, schema.Lenient} {
-			found, _ := compile(t, tt.schema, mode).Validate(parse(t, tt.args))
-			require.Len(t, found, 1, name)
-			assert.Equal(t, schema.RuleInternal, found[0].Rule, name)
-			assert.Equal(t, "steps", found[0].Want, name)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, _ := compile(t, tt.schema, schema.Lenient).Validate(parse(t, tt.args))
+			require.Len(t, found, 1)
+			assert.Equal(t, schema.RuleInternal, found[0].Rule)
+			assert.Equal(t, "steps", found[0].Want)
+		})
 	}
 }
 

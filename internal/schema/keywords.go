@@ -73,6 +73,8 @@ func eachSub(s map[string]any, fn func(at string, sub any) any) {
 	}
 }
 
+// eachNamed visits the members of a keyword such as properties. A list of
+// names under dependencies is no subschema.
 func eachNamed(m map[string]any, at string, p position, fn func(string, any) any) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if _, names := m[name].([]any); names && p == namedMixed {

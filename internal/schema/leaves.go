@@ -79,6 +79,8 @@ func (s *Schema) leaves(e *jsonschema.ValidationError) []leaf {
 	return out
 }
 
+// leaf locates one failed keyword. What failed inside a metaschema has no owner
+// in the tree and is told by the keyword's name alone.
 func (s *Schema) leaf(e *jsonschema.ValidationError) leaf {
 	l := leaf{path: instancePath(e.InstanceLocation)}
 	base, fragment, _ := strings.Cut(e.AbsoluteKeywordLocation, "#")

@@ -67,6 +67,7 @@ func distance(a, b []rune) (int, bool) {
 	return off, off <= limit || off == 0 && short > 0
 }
 
+// edits is the optimal string alignment distance. Both names are short.
 func edits(a, b []rune) int {
 	// Three rows of the usual table: two back, one back, this one.
 	back, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

@@ -15,6 +15,7 @@ type places struct {
 	patterns map[string]*regexp.Regexp // of patternProperties
 }
 
+// newPlaces prepares the walk: patterns are compiled once, not per document.
 func newPlaces(tree any, draft int) places {
 	p := places{resolver: newResolver(tree), draft: draft, patterns: map[string]*regexp.Regexp{}}
 	walkAll(tree, func(_ string, s map[string]any) {
@@ -175,4 +176,15 @@ func declared(set []map[string]any, draft int) map[string]bool {
 		}
 	}
 	return names
+}
+
+// declares reports whether a schema of the set has name under properties.
+func declares(set []map[string]any, name string, draft int) bool {
+	for _, s := range set {
+		named, _ := s["properties"].(map[string]any)
+		if _, ok := named[name]; ok && !hidesSiblings(s, draft) {
+			return true
+		}
+	}
+	return false
 }

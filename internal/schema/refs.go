@@ -20,6 +20,8 @@ type resolver struct {
 	nested  bool            // has identifiers below the top: only the compiler knows where references lead
 }
 
+// newResolver indexes identifiers and anchors. Up to draft 7 an anchor is an
+// identifier with nothing but a fragment.
 func newResolver(root any) resolver {
 	r := resolver{root: root, anchors: map[string]spot{}}
 	walk(root, "", func(at string, s map[string]any) {

@@ -58,6 +58,7 @@ func rewriteAll(tree any, draft int) []Note {
 	return notes
 }
 
+// schemaURI keeps the compiler from looking for a metaschema that is not there.
 func schemaURI(s map[string]any, _ int) []string {
 	uri, ok := s["$schema"].(string)
 	if !ok || draftOf(uri) != 0 {
@@ -71,6 +72,8 @@ func schemaURI(s map[string]any, _ int) []string {
 	return []string{"$schema"}
 }
 
+// nullKeyword takes null for "not given", which is what serializers of optional
+// fields mean by it. Under const and default null is a value.
 func nullKeyword(s map[string]any, _ int) []string {
 	var changed []string
 	for _, keyword := range slices.Sorted(maps.Keys(s)) {
@@ -97,6 +100,7 @@ var typeAliases = map[string]string{
 	"any": "", "mixed": "", "unknown": "",
 }
 
+// typeAlias rewrites a single type name.
 func typeAlias(s map[string]any, _ int) []string {
 	switch t := s["type"].(type) {
 	case string:
@@ -157,6 +161,7 @@ func jsonType(name string) (string, bool) {
 	return alias, ok
 }
 
+// exclusiveFlag turns draft 4 into what came after.
 func exclusiveFlag(s map[string]any, draft int) []string {
 	if draft < 6 {
 		return nil
@@ -164,6 +169,8 @@ func exclusiveFlag(s map[string]any, draft int) []string {
 	return append(liftFlag(s, "exclusiveMinimum", "minimum"), liftFlag(s, "exclusiveMaximum", "maximum")...)
 }
 
+// liftFlag moves the bound under the exclusive keyword. A flag without a bound
+// never meant anything.
 func liftFlag(s map[string]any, exclusive, bound string) []string {
 	flag, ok := s[exclusive].(bool)
 	if !ok {
@@ -177,6 +184,7 @@ func liftFlag(s map[string]any, exclusive, bound string) []string {
 	return []string{exclusive}
 }
 
+// exclusiveNumber turns what came after into draft 4.
 func exclusiveNumber(s map[string]any, draft int) []string {
 	if draft != 4 {
 		return nil
@@ -184,6 +192,8 @@ func exclusiveNumber(s map[string]any, draft int) []string {
 	return append(lowerNumber(s, "exclusiveMinimum", "minimum"), lowerNumber(s, "exclusiveMaximum", "maximum")...)
 }
 
+// lowerNumber leaves a subschema alone that has both bounds: one of them would
+// be lost.
 func lowerNumber(s map[string]any, exclusive, bound string) []string {
 	limit, ok := s[exclusive].(json.Number)
 	if _, has := s[bound]; !ok || has {
@@ -193,6 +203,8 @@ func lowerNumber(s map[string]any, exclusive, bound string) []string {
 	return []string{exclusive}
 }
 
+// requiredFlag moves the flag of draft 3, and of hand-written member lists, to
+// where the names of required members belong.
 func requiredFlag(s map[string]any, _ int) []string {
 	var changed []string
 	if _, ok := s["required"].(bool); ok {
@@ -208,20 +220,23 @@ func requiredFlag(s map[string]any, _ int) []string {
 		}
 		delete(member, "required")
 		if flag {
-			require(s, name)
+			makeRequired(s, name)
 		}
 		changed = append(changed, "properties/"+escape(name)+"/required")
 	}
 	return changed
 }
 
-func require(s map[string]any, name string) {
+// makeRequired adds name to the required members of s, once.
+func makeRequired(s map[string]any, name string) {
 	names, _ := s["required"].([]any)
 	if !slices.Contains(names, any(name)) {
 		s["required"] = append(names, name)
 	}
 }
 
+// repeatedEntry removes repetitions, which metaschemas refuse and which say
+// nothing.
 func repeatedEntry(s map[string]any, draft int) []string {
 	var changed []string
 	for _, keyword := range []string{"required", "enum"} {
@@ -259,6 +274,8 @@ func distinct(entries []any) []any {
 	return kept
 }
 
+// itemsList reads items as the drafts before 2020-12 did: schemas without
+// $schema are mostly older than the default.
 func itemsList(s map[string]any, draft int) []string {
 	items, ok := s["items"].([]any)
 	if _, has := s["prefixItems"]; !ok || has || draft < 2020 {
@@ -275,6 +292,8 @@ func itemsList(s map[string]any, draft int) []string {
 	return []string{"items"}
 }
 
+// nullable adds null the way OpenAPI's keyword means it. Without anything to
+// add it to, null is admitted already.
 func nullable(s map[string]any, _ int) []string {
 	if s["nullable"] != true {
 		return nil
@@ -299,6 +318,7 @@ func nullable(s map[string]any, _ int) []string {
 	return []string{"nullable"}
 }
 
+// booleanSchema spells out what draft 4 has no short form for.
 func booleanSchema(s map[string]any, draft int) []string {
 	if draft != 4 {
 		return nil

@@ -81,6 +81,7 @@ func Compile(raw json.RawMessage, mode Mode) (s *Schema, err error) {
 	return s, nil
 }
 
+// strict refuses what the compiler would misread, then what it cannot compile.
 func (s *Schema) strict() error {
 	if !isSchema(s.tree) {
 		return fmt.Errorf("schema is neither an object nor a boolean: %s", excerpt(text(s.tree)))
@@ -158,6 +159,7 @@ func (s *Schema) reduce() {
 	}
 }
 
+// build compiles the tree as it stands.
 func (s *Schema) build() (err error) {
 	s.engine, err = newEngine(s.tree)
 	return err
@@ -177,6 +179,7 @@ func (s *Schema) complete() {
 	sortNotes(s.notEnforced)
 }
 
+// sortNotes makes the notes of equal schemas equal.
 func sortNotes(notes []Note) {
 	slices.SortFunc(notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Reason, b.Reason))

@@ -78,7 +78,7 @@ func (s *Schema) explainAll(doc *strictjson.Doc, leaves []leaf, slips []Violatio
 			more = len(leaves) - i
 			break
 		}
-		found = append(found, slices.DeleteFunc(s.explain(doc, l), isSlip)...)
+		found = append(found, slices.DeleteFunc(s.explainSafely(doc, l), isSlip)...)
 	}
 	sortViolations(found)
 	found = slices.CompactFunc(found, func(a, b Violation) bool { return a.same(&b) })
@@ -92,6 +92,20 @@ func (s *Schema) explainAll(doc *strictjson.Doc, leaves []leaf, slips []Violatio
 	return found, more
 }
 
+// explainSafely never lets a failed keyword pass for want of words: a refused
+// document must not look accepted.
+func (s *Schema) explainSafely(doc *strictjson.Doc, l leaf) []Violation {
+	if found := s.explain(doc, l); len(found) > 0 {
+		return found
+	}
+	node := find(doc, l.path)
+	return []Violation{{
+		Path: l.path, Node: node, Rule: RuleOther, Want: l.keyword,
+		Kind: kindOf(doc, node), Got: strictjson.Preview(doc.Raw(node), maxGot),
+	}}
+}
+
+// sortViolations leaves no order to chance: what is cut off must not vary.
 func sortViolations(found []Violation) {
 	slices.SortStableFunc(found, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name),
@@ -108,8 +122,11 @@ func (v *Violation) bound() {
 	}
 }
 
+// words bounds a text that goes into a sentence.
 func words(s string) string { return strictjson.Preview([]byte(s), maxWords) }
 
+// notAnObject is said of any document that is none, also one that did not
+// parse: no schema can admit it.
 func notAnObject(doc *strictjson.Doc) Violation {
 	v := Violation{Rule: RuleType, WantList: []string{"object"}, Got: doc.Preview(maxGot)}
 	if len(doc.Nodes) > 0 {
@@ -118,6 +135,7 @@ func notAnObject(doc *strictjson.Doc) Violation {
 	return v
 }
 
+// internal says that the document was not judged.
 func internal(doc *strictjson.Doc, what string) Violation {
 	return Violation{Rule: RuleInternal, Want: what, Kind: kindOf(doc, 0)}
 }

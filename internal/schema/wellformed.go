@@ -83,6 +83,7 @@ var annotations = map[string]func(v any) bool{
 	"writeOnly":      isBool,
 }
 
+// The checks below look at one keyword's value and not into subschemas.
 func isString(v any) bool { _, ok := v.(string); return ok }
 func isBool(v any) bool   { _, ok := v.(bool); return ok }
 func isMap(v any) bool    { _, ok := v.(map[string]any); return ok }
@@ -96,6 +97,7 @@ func isSchemas(v any) bool {
 
 func isSchemaOrList(v any) bool { return isSchema(v) || isSchemas(v) }
 
+// isType leaves repeated names to the rewrites.
 func isType(v any) bool {
 	if name, ok := v.(string); ok {
 		return jsonTypes[name]
@@ -109,11 +111,13 @@ func isType(v any) bool {
 	return ok && len(names) > 0
 }
 
+// isNames asks for strings only; repetitions are for the rewrites.
 func isNames(v any) bool {
 	names, ok := v.([]any)
 	return ok && !slices.ContainsFunc(names, func(n any) bool { return !isString(n) })
 }
 
+// isNamesByName is the shape of dependentRequired.
 func isNamesByName(v any) bool {
 	m, ok := v.(map[string]any)
 	for _, names := range m {
@@ -129,11 +133,13 @@ func isNumber(v any) bool { _, ok := rational(v); return ok }
 // isBound admits the flag of draft 4; the rewrites leave none elsewhere.
 func isBound(v any) bool { return isNumber(v) || isBool(v) }
 
+// isPositive: a multiple of zero would be a division by zero.
 func isPositive(v any) bool {
 	r, ok := rational(v)
 	return ok && r.Sign() > 0
 }
 
+// isCount admits 2.0, as the metaschemas do.
 func isCount(v any) bool {
 	r, ok := rational(v)
 	return ok && r.IsInt() && r.Sign() >= 0
