@@ -1,0 +1,91 @@
+package toolguard
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/toolguard-go/toolguard/internal/cause"
+)
+
+// LogObserver returns an [Observer] that writes each event to a logger: calls
+// that failed and late answers at Warn, retried attempts at Info, the rest at
+// Debug. A nil logger means [slog.Default]. Arguments and results are written
+// only if ObservePolicy asks for them.
+func LogObserver(logger *slog.Logger) Observer { return logObserver{logger} }
+
+type logObserver struct{ logger *slog.Logger }
+
+// Observe implements [Observer].
+func (o logObserver) Observe(ctx context.Context, e Event) {
+	logger := o.logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	level := e.level()
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	logger.LogAttrs(ctx, level, "tool "+e.Kind.String(), e.attrs()...)
+}
+
+func (e *Event) level() slog.Level {
+	switch {
+	case e.Kind == EventLate, e.Kind == EventCall && !e.OK, len(e.Transitions) > 0:
+		return slog.LevelWarn
+	case e.Decision == DecisionRetry, e.Decision == DecisionFallback:
+		return slog.LevelInfo
+	default:
+		return slog.LevelDebug
+	}
+}
+
+// attrs are the facts of the event that are there.
+func (e *Event) attrs() []slog.Attr {
+	a := make([]slog.Attr, 0, 24)
+	a = append(a,
+		slog.String("tool", e.Tool), slog.Bool("ok", e.OK), slog.Duration("duration", e.Duration),
+		slog.String("stage", e.Stage.String()), slog.String("decision", e.Decision.String()),
+		slog.String("outcome", e.Outcome.String()), slog.Int("attempts", e.Attempts),
+	)
+	a = e.appendTexts(a)
+	if e.Kind != EventCall {
+		a = append(a, slog.Int("attempt", e.Attempt), slog.Int("requests", e.Requests))
+	}
+	if e.Wait > 0 {
+		a = append(a, slog.Duration("wait", e.Wait))
+	}
+	if e.Digest != (Digest{}) {
+		a = append(a, slog.String("digest", e.Digest.String()))
+	}
+	for _, t := range e.Transitions {
+		a = append(a, slog.String("breaker", t.From.String()+" to "+t.To.String()))
+	}
+	if len(e.NotEnforced) > 0 {
+		a = append(a, slog.Any("not_enforced", e.NotEnforced))
+	}
+	if e.Lost > 0 {
+		a = append(a, slog.Uint64("lost_events", e.Lost))
+	}
+	return a
+}
+
+// appendTexts appends the texts that are not empty. The error's own methods are
+// not trusted here either.
+func (e *Event) appendTexts(a []slog.Attr) []slog.Attr {
+	texts := []struct{ name, value string }{
+		{"call_id", e.CallID}, {"code", string(e.Code)}, {"why", e.Why}, {"incident", e.Incident},
+		{"detail", e.Detail}, {"version", e.ToolVersion}, {"source", e.Source},
+		{"tenant", e.Scope.Tenant}, {"principal", e.Scope.Principal}, {"session", e.Scope.Session},
+		{"turn", e.Scope.Turn}, {"run", e.Scope.Run}, {"step", e.Scope.Step},
+		{"arguments", string(e.Arguments)}, {"result", e.Result},
+	}
+	for _, t := range texts {
+		if t.value != "" {
+			a = append(a, slog.String(t.name, t.value))
+		}
+	}
+	if e.Err != nil {
+		a = append(a, slog.String("error", cause.Text(e.Err, 2<<10)))
+	}
+	return a
+}
