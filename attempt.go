@@ -95,9 +95,6 @@ func (c *call) read(a *attempt, returned bool) {
 func (c *call) failAttempt(a *attempt, d *diagnosis, err error) {
 	c.settleOutcome(c.guard.info.outcomeOf(d, a.evidence.Load()))
 	c.failure = &failure{diagnosis: *d, err: err}
-	if wait, ok := a.evidence.Load().RetryAfter(); ok && d.RetryAfter == 0 && d.Code == CodeRateLimited {
-		c.failure.RetryAfter = wait // an SDK on top of the transport hid it
-	}
 }
 
 func (c *call) succeed(a *attempt, r *Result) {

@@ -62,6 +62,7 @@ type failure struct {
 func (g *Guard) open(ctx context.Context, in Call) *call {
 	c := &call{guard: g, ctx: ctx, in: in, scope: scopeFrom(ctx), outer: attemptFrom(ctx), began: time.Now()}
 	g.counters.calls.Add(1)
+	g.budget.call(c.began)
 	c.openSpan()
 	return c
 }

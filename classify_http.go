@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolguard-go/toolguard/internal/evidence"
 	"github.com/toolguard-go/toolguard/internal/retryafter"
 )
 
@@ -49,6 +50,22 @@ func byHTTP(err error) finding {
 	}
 	f.status = status
 	return f
+}
+
+// consult reads from the transport's record what the error does not say: SDKs
+// like to hide the status and how long to wait.
+func (d *diagnosis) consult(record *evidence.Attempt) {
+	if wait, ok := record.RetryAfter(); ok && d.RetryAfter == 0 && d.Code.row().retry != retryNever {
+		d.RetryAfter = wait
+	}
+	status, ok := record.LastStatus()
+	if d.Code != CodeUnknownError || d.Message != "" || !ok || status < 400 {
+		return
+	}
+	d.Code, d.status = httpCode(status), status
+	d.definite = d.Code.row().definite
+	d.detail = "recorded " + httpDetail(status)
+	d.RetryAfter, _ = record.RetryAfter()
 }
 
 func httpDetail(status int) string { return "http status " + strconv.Itoa(status) }

@@ -62,18 +62,21 @@ func reportsFailure(doc *strictjson.Doc) bool {
 		}
 	}
 	node, ok := doc.Member(0, "error")
-	if !ok {
-		return false
-	}
-	kind := doc.Nodes[node].Kind
-	return kind != strictjson.Null && kind != strictjson.False && !doc.StrIs(node, "") && doc.Nodes[node].Len+boolInt(kind < strictjson.Array) > 0
+	return ok && says(doc, node)
 }
 
-func boolInt(b bool) int32 {
-	if b {
-		return 1
+// says reports whether a value is more than an empty way of saying no.
+func says(doc *strictjson.Doc, node int32) bool {
+	switch n := &doc.Nodes[node]; n.Kind {
+	case strictjson.Null, strictjson.False:
+		return false
+	case strictjson.String:
+		return n.End-n.Start > 2
+	case strictjson.Array, strictjson.Object:
+		return n.Len > 0
+	default:
+		return true
 	}
-	return 0
 }
 
 // failureText is what the result says about its failure.

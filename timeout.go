@@ -196,6 +196,7 @@ func (a *attempt) examine() {
 		return
 	}
 	*a.diagnosis = diagnose(a, a.err, a.stopReason(), opts.Classifier)
+	a.diagnosis.consult(a.evidence.Load())
 }
 
 // end hands the attempt over to the waiting call, or, if that has given up, to
