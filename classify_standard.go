@@ -187,7 +187,7 @@ func byDecoder(err error) finding {
 	switch err.(type) {
 	case *json.SyntaxError, *json.UnmarshalTypeError:
 		return weak(CodeBadResponse, "json: cannot decode")
-	case *strconv.NumError, *time.ParseError, base64.CorruptInputError, *http.ProtocolError:
+	case *strconv.NumError, *time.ParseError, base64.CorruptInputError:
 		return weak(CodeBadResponse, "cannot decode")
 	case *json.UnsupportedValueError, *json.UnsupportedTypeError, *json.MarshalerError:
 		return weak(CodeUnknownError, "json: cannot encode the result")

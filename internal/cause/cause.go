@@ -94,7 +94,7 @@ func (w *walker) descend(err error, kind Kind, at int) {
 	if kind == KindNil || kind == KindText || kind == KindForeign && !w.foreign {
 		return
 	}
-	one, many := unwrap(err)
+	many, one := unwrap(err)
 	w.visit(one, at)
 	for _, member := range many[:min(len(many), Limit)] {
 		w.visit(member, at)
@@ -118,17 +118,17 @@ func same(a, b error) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-func unwrap(err error) (one error, many []error) {
+func unwrap(err error) (many []error, one error) {
 	defer func() {
 		if recover() != nil {
-			one, many = nil, nil
+			many, one = nil, nil
 		}
 	}()
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		return e.Unwrap(), nil
-	case interface{ Unwrap() []error }:
 		return nil, e.Unwrap()
+	case interface{ Unwrap() []error }:
+		return e.Unwrap(), nil
 	}
 	return nil, nil
 }

@@ -34,7 +34,7 @@ func tell(err error, limit int) string {
 		return ask(err, limit)
 	}
 	var b strings.Builder
-	_, members := unwrap(err)
+	members, _ := unwrap(err)
 	for i, member := range members {
 		if b.Len() >= limit {
 			break
