@@ -1,6 +1,7 @@
 package toolguard
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -8,8 +9,6 @@ import (
 	"github.com/toolguard-go/toolguard/internal/isolate"
 	"github.com/toolguard-go/toolguard/internal/redact"
 	"github.com/toolguard-go/toolguard/prompts"
-
-	"context"
 )
 
 // RenderPolicy says how answers read.
@@ -62,6 +61,10 @@ func (p RenderPolicy) check() error {
 	}
 	return errors.Join(errs...)
 }
+
+// SystemPrompt returns the rules a model needs to read envelopes, for the host's
+// own system prompt. An unknown locale gets English.
+func SystemPrompt(locale string) string { return prompts.For(locale).SystemPrompt() }
 
 // words are the phrases and the redactor of a guard.
 type words struct {

@@ -1,10 +1,12 @@
 package toolguard
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/toolguard-go/toolguard/internal/canonical"
@@ -179,9 +181,32 @@ type mismatch struct {
 // judge holds the document against the schema.
 func (c *call) judge() {
 	c.mismatch = nil
-	if found, more := c.guard.args.schema.Validate(&c.doc); len(found) > 0 {
+	found, more := c.guard.args.schema.Validate(&c.doc)
+	if c.guard.info.Effect != ReadOnly {
+		found = append(found, masked(&c.doc)...)
+	}
+	if len(found) > 0 {
 		c.mismatch = &mismatch{violations: found, more: more}
 	}
+}
+
+// ruleMasked is broken by a mask of redaction that a model sends back: written,
+// it would take the place of the secret.
+const (
+	ruleMasked schema.Rule = "masked_value"
+	maskStart              = "[redacted:"
+)
+
+func masked(doc *strictjson.Doc) (found []schema.Violation) {
+	if !bytes.Contains(doc.Text, []byte(maskStart)) {
+		return nil
+	}
+	for i := range doc.Nodes {
+		if n := int32(i); doc.Nodes[n].Kind == strictjson.String && strings.Contains(doc.Str(n), maskStart) {
+			found = append(found, schema.Violation{Path: doc.Pointer(n), Node: n, Rule: ruleMasked, Kind: "string"})
+		}
+	}
+	return found
 }
 
 // repairValues judges the document, and where the schema leaves one reading of
