@@ -140,8 +140,7 @@ func (c *call) gate(check func(context.Context, json.RawMessage) error, code Cod
 // gateDiagnosis gives a refusal the gate's code where the error has none. What
 // went wrong inside the gate itself is not the model's business.
 func gateDiagnosis(ctx context.Context, err error, code Code) diagnosis {
-	var panicked *isolate.PanicError
-	if errors.As(err, &panicked) || errors.Is(err, isolate.ErrTimeout) || errors.Is(err, isolate.ErrExited) {
+	if isolate.Misbehaved(err) {
 		return diagnosis{Verdict: Verdict{Code: code}}
 	}
 	d := diagnose(ctx, err, stopNone, nil)

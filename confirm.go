@@ -20,9 +20,7 @@ func (c *call) checkResult() {
 		return
 	}
 	err := c.isolate(func(ctx context.Context) error { return check(ctx, *c.result) })
-	var panicked *isolate.PanicError
-	switch {
-	case err == nil, errors.Is(err, isolate.ErrTimeout), errors.Is(err, isolate.ErrExited), errors.As(err, &panicked), c.ctx.Err() != nil:
+	if err == nil || isolate.Misbehaved(err) || c.ctx.Err() != nil {
 		return
 	}
 	d := diagnose(c.ctx, err, stopNone, nil)

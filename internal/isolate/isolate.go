@@ -41,6 +41,14 @@ func Catch(returned *bool, err *error) {
 	*err = ErrExited
 }
 
+// Misbehaved reports whether err is what [Run] says of code that did not return.
+// It compares and asks err nothing: the methods of the code's own error are
+// foreign too.
+func Misbehaved(err error) bool {
+	_, panicked := err.(*PanicError)
+	return panicked || err == ErrTimeout || err == ErrExited
+}
+
 // Run calls f on a goroutine of its own, under a context that ends after limit
 // or with outer, and returns f's error, a *[PanicError], [ErrExited],
 // [ErrTimeout] or, where outer ended first, outer's error. After the last two f may
