@@ -116,7 +116,7 @@ func (c *call) vars(v *prompts.Vars) {
 func (c *call) appendMessage(b []byte, words *prompts.Catalogue, v *prompts.Vars) []byte {
 	f := c.failure
 	if f.Message != "" {
-		b = append(b, sentence(c.guard.authored(f.Message))...)
+		b = append(b, sentence(c.authored(f.Message))...)
 	} else {
 		b = words.AppendMessage(b, string(f.Code), v)
 	}
@@ -166,7 +166,7 @@ func (c *call) quote(words *prompts.Catalogue) string {
 	if policy.HideCauses || text == "" || text == f.Message {
 		return ""
 	}
-	return string(words.AppendFrame(nil, prompts.FrameQuote, &prompts.Vars{Text: c.guard.cutRedacted(text, maxQuote)}))
+	return string(words.AppendFrame(nil, prompts.FrameQuote, &prompts.Vars{Text: c.cutRedacted(text, maxQuote)}))
 }
 
 // missing are the names of required arguments that are not there.

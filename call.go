@@ -35,6 +35,7 @@ type call struct {
 	notes    []Note
 	outcome  Outcome
 	inside   bool // the guard's door counts this call
+	mute     bool // the host's redactor failed
 
 	// For the events.
 	stage   Stage
@@ -60,6 +61,9 @@ type failure struct {
 
 // open starts the accounts of a call.
 func (g *Guard) open(ctx context.Context, in Call) *call {
+	if ctx == nil {
+		ctx = context.Background() // a host's slip must not cost it the process
+	}
 	c := &call{guard: g, ctx: ctx, in: in, scope: scopeFrom(ctx), outer: attemptFrom(ctx), began: time.Now()}
 	g.counters.calls.Add(1)
 	g.budget.call(c.began)

@@ -72,8 +72,8 @@ func (c *call) noteCleaned(notes []clean.Note) {
 
 // redactResult redacts a success, where the policy asks for it.
 func (c *call) redactResult(r *Result) {
-	text := c.guard.redact(r.Text)
-	redacted := json.RawMessage(c.guard.redact(string(r.JSON)))
+	text := c.redact(r.Text)
+	redacted := json.RawMessage(c.redact(string(r.JSON)))
 	if text == r.Text && string(redacted) == string(r.JSON) {
 		return
 	}

@@ -91,35 +91,37 @@ func (g *Guard) catalogue(locale string) *prompts.Catalogue {
 }
 
 // redact removes what a model has no business seeing.
-func (g *Guard) redact(text string) string {
+func (c *call) redact(text string) string {
 	if text == "" {
 		return ""
 	}
-	return g.redactFurther(g.words.redactor.Redact(text))
+	return c.redactFurther(c.guard.words.redactor.Redact(text))
 }
 
 // cutRedacted redacts text and cuts it afterwards, never through a secret.
-func (g *Guard) cutRedacted(text string, limit int) string {
-	out, _ := g.words.redactor.Cut(g.redactFurther(text), limit)
+func (c *call) cutRedacted(text string, limit int) string {
+	out, _ := c.guard.words.redactor.Cut(c.redactFurther(text), limit)
 	return out
 }
 
 // authored bounds an author's own sentence; it passes otherwise as it is.
-func (g *Guard) authored(text string) string {
-	return g.cutRedacted(text, maxQuote)
+func (c *call) authored(text string) string {
+	return c.cutRedacted(text, maxQuote)
 }
 
-// redactFurther applies the host's own redactor. One that fails leaves nothing.
-func (g *Guard) redactFurther(text string) string {
-	if g.opts.Redact == nil {
+// redactFurther applies the host's own redactor. One that fails leaves nothing,
+// and is not asked again in this call: there may be many texts, and it may hang.
+func (c *call) redactFurther(text string) string {
+	redact := c.guard.opts.Redact
+	if redact == nil {
 		return text
 	}
 	out := ""
-	err := isolate.Run(context.Background(), time.Second, func(context.Context) error {
-		out = g.opts.Redact(text)
+	c.mute = c.mute || isolate.Run(context.Background(), time.Second, func(context.Context) error {
+		out = redact(text)
 		return nil
-	})
-	if err != nil {
+	}) != nil
+	if c.mute {
 		return "[redacted]"
 	}
 	return out

@@ -257,7 +257,7 @@ func (c *call) noteChanges(changes []normalize.Change) {
 	for _, ch := range changes {
 		c.notes = append(c.notes, Note{
 			Kind: NoteKind(ch.Kind.String()), Path: ch.Path, Count: ch.Count,
-			From: c.guard.redact(ch.From), To: c.guard.redact(ch.To),
+			From: c.redact(ch.From), To: c.redact(ch.To),
 		})
 	}
 }

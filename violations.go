@@ -35,7 +35,7 @@ func (c *call) violationsIn(words *prompts.Catalogue) []Violation {
 func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violation {
 	vars := &prompts.Vars{
 		Path: v.Path, Name: v.Name, Want: cmp.Or(v.Limit, v.Want), Count: v.Count,
-		Got: c.guard.redact(v.Got), Near: v.Near, Allowed: v.WantList, AllowedMore: v.WantMore,
+		Got: c.redact(v.Got), Near: v.Near, Allowed: v.WantList, AllowedMore: v.WantMore,
 	}
 	switch v.Rule {
 	case schema.RuleType:
@@ -59,7 +59,7 @@ func (c *call) syntaxIn(words *prompts.Catalogue) Violation {
 	}
 	b := words.AppendViolation(nil, rule, vars)
 	if preview := strictjson.Preview(c.in.Args, 120); preview != "" {
-		frame := &prompts.Vars{Text: c.guard.redact(preview), Size: len(c.in.Args)}
+		frame := &prompts.Vars{Text: c.redact(preview), Size: len(c.in.Args)}
 		b = words.AppendFrame(words.AppendGap(b), prompts.FramePreview, frame)
 	}
 	return Violation{Rule: string(rule), Message: string(b)}
