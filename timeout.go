@@ -190,19 +190,34 @@ func (a *attempt) examine() {
 		return
 	}
 	a.diagnosis = &diagnosis{Verdict: Verdict{Code: CodeUnknownError}}
-	opts := &a.call.guard.opts
-	if opts.PassThrough != nil && opts.PassThrough(a.err) {
-		a.control, a.diagnosis.Code = true, CodeControlFlow
+	stop := a.stopReason() // before foreign code takes its time
+	if a.control = a.passesThrough(); a.control {
+		a.diagnosis.Code = CodeControlFlow
 		return
 	}
-	*a.diagnosis = diagnose(a, a.err, a.stopReason(), opts.Classifier)
+	*a.diagnosis = diagnose(a, a.err, stop, a.call.guard.opts.Classifier)
 	a.diagnosis.consult(a.evidence.Load())
+}
+
+// passesThrough asks the host whether the error is its control flow. One that
+// does not answer has said no.
+func (a *attempt) passesThrough() bool {
+	ask := a.call.guard.opts.PassThrough
+	if ask == nil {
+		return false
+	}
+	yes := false
+	failed := isolate.Run(context.WithoutCancel(a), callbackTimeout, func(context.Context) error {
+		yes = ask(a.err)
+		return nil
+	})
+	return failed == nil && yes
 }
 
 // end hands the attempt over to the waiting call, or, if that has given up, to
 // whoever wants late answers.
 func (a *attempt) end() {
-	_ = recover() // PassThrough panicked: the error is no control flow
+	_ = recover() // a fault of the examination's own: the error stays unknown
 	if a.state.CompareAndSwap(attemptRunning, attemptReturned) {
 		a.call.watch.returned()
 		return
