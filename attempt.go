@@ -14,22 +14,34 @@ func (c *call) attempt() bool {
 	if !c.ready() {
 		return false
 	}
+	s, ok := c.guard.limiter.acquire(c.ctx, c.left(c.guard.opts.Concurrency.Wait), c.resource())
+	if !ok {
+		return c.refuse(c.unplacedCode(), 0)
+	}
+	if !c.placed(&s) {
+		s.releasePlace()
+		s.leaveQueue()
+		return false
+	}
+	return c.failure != nil
+}
+
+// placed goes on once there is a place, the wait for which may have taken long.
+// It reports whether an attempt was made, which has then let go of the place.
+func (c *call) placed(s *slot) bool {
+	if !c.ready() {
+		return false
+	}
 	limit, ok := c.attemptLimit()
 	if !ok {
 		return c.refuse(CodeBudgetExhausted, 0)
 	}
-	s, ok := c.guard.limiter.acquire(c.ctx, c.resource())
-	if !ok {
-		return c.refuse(CodeOverloaded, 0)
-	}
 	p, wait, ok := c.guard.breakers.acquire(c.breakerKey())
 	if !ok {
-		s.releasePlace()
-		s.leaveQueue()
 		return c.refuse(CodeBreakerOpen, wait)
 	}
-	c.conduct(&s, &p, limit)
-	return c.failure != nil
+	c.conduct(s, &p, limit)
+	return true
 }
 
 // ready looks at what may have changed while the call waited.
@@ -187,6 +199,14 @@ func (c *call) late(a *attempt) {
 	s := slot{limiter: c.guard.limiter, resource: a.resource}
 	s.leaveQueue()
 	c.observeLate(a)
+}
+
+// unplacedCode is the code of a call that got no place.
+func (c *call) unplacedCode() Code {
+	if c.ctx.Err() != nil {
+		return c.callerCode()
+	}
+	return CodeOverloaded
 }
 
 // callerCode is the code of a call whose caller gave up.

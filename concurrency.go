@@ -73,15 +73,16 @@ type slot struct {
 	placed   bool
 }
 
-// acquire waits for a slot; ok is false when there was none in time or ctx ended.
-func (l *limiter) acquire(ctx context.Context, resource string) (s slot, ok bool) {
+// acquire waits for a slot, for at most patience; ok is false when there was none
+// in time or ctx ended.
+func (l *limiter) acquire(ctx context.Context, patience time.Duration, resource string) (s slot, ok bool) {
 	if l == nil {
 		return slot{}, true
 	}
 	if s, ok = l.tryAcquire(resource); ok {
 		return s, true
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.policy.Wait)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return l.await(ctx, resource)
 }
