@@ -28,7 +28,7 @@ type Verdict struct {
 // It answers false where it has no opinion.
 //
 // It may be called from several goroutines at once. A panic counts as no
-// opinion, and so does taking longer than 10 s. ctx is for its values: it does
+// opinion, and so does taking longer than 10 s, or than the attempt had. ctx is for its values: it does
 // not end with the attempt. err is never nil.
 type Classifier func(ctx context.Context, err error) (Verdict, bool)
 
@@ -56,9 +56,8 @@ type diagnosis struct {
 }
 
 const (
-	classifierLimit = 10 * time.Second
-	textLimit       = 2 << 10 // patterns are looked for in this much
-	quoteLimit      = 4 << 10 // more than is shown, because redaction comes before cutting
+	textLimit  = 2 << 10 // patterns are looked for in this much
+	quoteLimit = 4 << 10 // more than is shown, because redaction comes before cutting
 )
 
 // diagnose finds out what err means. In this order: the host's classifier, the
@@ -133,7 +132,7 @@ func askUser(ctx context.Context, err error, user Classifier) (Verdict, bool) {
 	}
 	var v Verdict
 	var opinion bool
-	failed := isolate.Run(context.WithoutCancel(ctx), classifierLimit, func(ctx context.Context) error {
+	failed := isolate.Run(context.WithoutCancel(ctx), patience(ctx), func(ctx context.Context) error {
 		v, opinion = user(ctx, err)
 		return nil
 	})

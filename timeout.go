@@ -40,7 +40,19 @@ const (
 	mediaTimeout   = 300 * time.Second
 	// callbackTimeout bounds user code that is not the tool.
 	callbackTimeout = 10 * time.Second
+	// leastPatience is what such code gets at least, in the grace period.
+	leastPatience = 200 * time.Millisecond
 )
+
+// patience bounds host code that looks at what an attempt came to. The attempt
+// has ended: it must not be taken for one that hangs because that code does.
+func patience(attempt context.Context) time.Duration {
+	end, ok := attempt.Deadline()
+	if !ok {
+		return callbackTimeout
+	}
+	return min(callbackTimeout, max(time.Until(end), leastPatience))
+}
 
 func (p TimeoutPolicy) withDefaults(class string) TimeoutPolicy {
 	setDefault(&p.Attempt, p.Classes[class])
@@ -207,7 +219,7 @@ func (a *attempt) passesThrough() bool {
 		return false
 	}
 	yes := false
-	failed := isolate.Run(context.WithoutCancel(a), callbackTimeout, func(context.Context) error {
+	failed := isolate.Run(context.WithoutCancel(a), patience(a), func(context.Context) error {
 		yes = ask(a.err)
 		return nil
 	})
