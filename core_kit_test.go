@@ -188,6 +188,8 @@ func verdict(env toolguard.Envelope) string {
 	return fmt.Sprintf("%v/%v", env.Error.Code, env.Error.Outcome)
 }
 
-func do(g *toolguard.Guard) toolguard.Envelope {
-	return g.Do(context.Background(), toolguard.Call{ID: "c1", Args: json.RawMessage(`{}`)})
+func do(g *toolguard.Guard) toolguard.Envelope { return doIn(context.Background(), g) }
+
+func doIn(ctx context.Context, g *toolguard.Guard) toolguard.Envelope {
+	return g.Do(ctx, toolguard.Call{ID: "c1", Args: json.RawMessage(`{}`)})
 }
