@@ -62,5 +62,5 @@ func (c *call) syntaxIn(words *prompts.Catalogue) Violation {
 		frame := &prompts.Vars{Text: c.redact(preview), Size: len(c.in.Args)}
 		b = words.AppendFrame(words.AppendGap(b), prompts.FramePreview, frame)
 	}
-	return Violation{Rule: string(rule), Message: string(b)}
+	return Violation{Path: vars.Path, Rule: string(rule), Message: string(b)}
 }
