@@ -45,7 +45,7 @@ func TestTranscripts(t *testing.T) {
 			require.NoError(t, err)
 			rule, sections := readTranscript(t, string(text))
 			assert.Contains(t, rule, "Report: ", "a transcript names the report it comes from")
-			s := &script{t: t, file: file}
+			s := &recording{t: t, file: file}
 			for _, section := range sections {
 				s.play(section)
 			}
@@ -83,8 +83,8 @@ func readTranscript(t *testing.T, text string) (rule string, sections []section)
 	return rule, sections
 }
 
-// script plays one transcript.
-type script struct {
+// recording plays one transcript.
+type recording struct {
 	t       *testing.T
 	file    string
 	settled int
@@ -97,7 +97,7 @@ type script struct {
 	ran    json.RawMessage // what the tool got; nil if it did not run
 }
 
-func (s *script) play(sec section) {
+func (s *recording) play(sec section) {
 	where := fmt.Sprintf("%s:%d", s.file, sec.line)
 	text := strings.TrimSuffix(sec.text, "\n")
 	if name, ok := strings.CutPrefix(sec.name, "quoted "); ok {
@@ -129,7 +129,7 @@ func (s *script) play(sec section) {
 	}
 }
 
-func (s *script) tool(where, text string) {
+func (s *recording) tool(where, text string) {
 	s.info, s.opts, s.guard = toolguard.Info{Name: "echo", Effect: toolguard.ReadOnly}, toolguard.Options{}, nil
 	for _, f := range facts(s.t, where, text) {
 		switch f.key {
@@ -149,10 +149,10 @@ func (s *script) tool(where, text string) {
 	}
 }
 
-// Info and Call make a script the tool of its own guard.
-func (s *script) Info() toolguard.Info { return s.info }
+// Info and Call make a recording the tool of its own guard.
+func (s *recording) Info() toolguard.Info { return s.info }
 
-func (s *script) Call(_ context.Context, args json.RawMessage) (toolguard.Result, error) {
+func (s *recording) Call(_ context.Context, args json.RawMessage) (toolguard.Result, error) {
 	s.ran = args
 	if s.answer != nil {
 		return s.answer(args)
@@ -160,7 +160,7 @@ func (s *script) Call(_ context.Context, args json.RawMessage) (toolguard.Result
 	return toolguard.Result{JSON: args}, nil
 }
 
-func (s *script) build(where string) {
+func (s *recording) build(where string) {
 	if s.guard != nil {
 		return
 	}
@@ -169,7 +169,7 @@ func (s *script) build(where string) {
 	require.NoError(s.t, err, where)
 }
 
-func (s *script) described(where, text string) {
+func (s *recording) described(where, text string) {
 	s.settled++
 	for _, f := range facts(s.t, where, text) {
 		if f.key == "refused" {
@@ -202,7 +202,7 @@ func (s *script) described(where, text string) {
 //	example:      the example that goes with the violations
 //	reads:        part of what the model reads
 //	never reads:  not part of it
-func (s *script) want(where, text string) {
+func (s *recording) want(where, text string) {
 	s.settled++
 	s.build(where)
 	s.ran = nil

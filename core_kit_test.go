@@ -127,19 +127,19 @@ func took(f func()) time.Duration {
 	return time.Since(began)
 }
 
-// log is an observer that keeps every event.
-type log struct {
+// eventLog is an observer that keeps every event.
+type eventLog struct {
 	mu     sync.Mutex
 	events []toolguard.Event
 }
 
-func (l *log) Observe(_ context.Context, e toolguard.Event) {
+func (l *eventLog) Observe(_ context.Context, e toolguard.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, e)
 }
 
-func (l *log) of(kind toolguard.EventKind) []toolguard.Event {
+func (l *eventLog) of(kind toolguard.EventKind) []toolguard.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var found []toolguard.Event

@@ -105,7 +105,7 @@ func TestLateAnswers(t *testing.T) {
 		"after it, nobody knows why": {after(30*time.Second, errors.New("x")), "abandoned/unknown", "unknown", 30 * time.Second},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			events := &log{}
+			events := &eventLog{}
 			g := guardOf(t, toolOf(toolguard.NonIdempotent, tt.body), &toolguard.Options{Timeout: shortTime, Observer: events})
 			env := do(g)
 			assert.Equal(t, tt.want, verdict(env))
@@ -279,7 +279,7 @@ func TestEffectiveDeadline(t *testing.T) {
 				return toolguard.Result{}, nil
 			})
 			tool.info.Class = tt.class
-			events := &log{}
+			events := &eventLog{}
 			g := guardOf(t, tool, &toolguard.Options{Timeout: tt.policy, Observer: events})
 			began := time.Now()
 			require.True(t, g.Do(ctx, toolguard.Call{}).OK)

@@ -102,7 +102,7 @@ func TestTotalWhateverTheToolDoes(t *testing.T) {
 	}
 	for name, tt := range tests {
 		inBubble(t, name, func(t *testing.T) {
-			events := &log{}
+			events := &eventLog{}
 			g := guardOf(t, toolOf(toolguard.NonIdempotent, tt.body(t)), &toolguard.Options{Timeout: shortTime, Observer: events})
 			var env toolguard.Envelope
 			assert.LessOrEqual(t, took(func() { env = do(g) }), shortBound)
@@ -123,7 +123,7 @@ func dies(t *testing.T, way string) run {
 
 // spans is a SpanObserver of two functions.
 type spans struct {
-	log
+	eventLog
 	start func(context.Context, toolguard.Event) (context.Context, func(toolguard.Event))
 }
 
