@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
 	"github.com/toolguard-go/toolguard/internal/schema"
@@ -124,7 +125,16 @@ func (c *call) appendMessage(b []byte, words *prompts.Catalogue, v *prompts.Vars
 	if !ok {
 		return b
 	}
-	return words.AppendOutcome(words.AppendGap(b), phrase, nil)
+	return words.AppendOutcome(appendGap(b, words), phrase, nil)
+}
+
+// appendGap also parts a Chinese sentence from the author's Latin one.
+func appendGap(b []byte, words *prompts.Catalogue) []byte {
+	n := len(b)
+	if b = words.AppendGap(b); len(b) == n && n > 0 && b[n-1] < utf8.RuneSelf {
+		b = append(b, ' ')
+	}
+	return b
 }
 
 // sentence ends an author's words, so that ours may follow.
@@ -203,7 +213,7 @@ func (c *call) spell(words *prompts.Catalogue) []Note {
 
 func (c *call) noteVars(n *Note) *prompts.Vars {
 	v := &prompts.Vars{Tool: c.guard.info.Name, Path: n.Path, Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media}
-	if d := c.source; d != nil && n.Kind == prompts.NoteDegraded {
+	if d := c.source; d != nil && (n.Kind == prompts.NoteDegraded || n.Kind == prompts.NoteLastKnownGood) {
 		v.Source, v.Age, v.Missing = d.Source, d.Age, d.Missing
 	}
 	return v

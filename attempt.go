@@ -105,8 +105,10 @@ func (c *call) read(a *attempt, returned bool) {
 }
 
 func (c *call) failAttempt(a *attempt, d *diagnosis, err error) {
-	c.settleOutcome(c.guard.info.outcomeOf(d, a.evidence.Load()))
-	c.failure = &failure{diagnosis: *d, err: err}
+	o := c.guard.info.outcomeOf(d, a.evidence.Load())
+	c.settleOutcome(o)
+	a.failure = &failure{diagnosis: *d, outcome: o, err: err}
+	c.failure = a.failure
 }
 
 func (c *call) succeed(a *attempt, r *Result) {
@@ -219,7 +221,7 @@ func (c *call) callerCode() Code {
 
 // undelivered is how many events end the call.
 func (c *call) undelivered() uint64 {
-	if c.last != nil {
+	if c.untold {
 		return 2
 	}
 	return 1

@@ -40,9 +40,10 @@ type call struct {
 	// For the events.
 	stage   Stage
 	decided Decision
+	untold  bool          // the last attempt's event is not delivered
 	state   atomic.Uint32 // of the final delivery
 	why     string
-	last    *attempt      // the last attempt, while its event is not delivered
+	last    *attempt      // the last attempt
 	ended   time.Duration // when it ended, since the call began
 	trace   *trace
 }
@@ -50,7 +51,8 @@ type call struct {
 // failure is what went wrong, on its way to becoming words.
 type failure struct {
 	diagnosis
-	err error
+	outcome Outcome // of the attempt itself
+	err     error
 	mismatch
 	syntax    *strictjson.Error // why the text does not read
 	notObject string            // the kind of value it is instead

@@ -27,7 +27,11 @@ func (c *call) checkResult() {
 	if d.Code == CodeUnknownError {
 		d.Code, d.definite = CodeResultRejected, true
 	}
-	c.outcome = c.guard.info.outcomeOf(&d, nil)
+	record := c.last.evidence.Load()
+	if d.definite && !d.claimed && record.Used() && record.UnsafeRequests() <= 1 {
+		d.Outcome = OutcomeFailed // the one request that could act is the one that says it did not
+	}
+	c.outcome = c.guard.info.outcomeOf(&d, record)
 	c.failure = &failure{diagnosis: d, err: err}
 }
 

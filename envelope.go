@@ -135,6 +135,10 @@ func (e Envelope) Err() error {
 	}
 }
 
+// Cause returns the tool's own error, or nil. It is for the host: its text may
+// hold anything.
+func (e Envelope) Cause() error { return e.cause }
+
 // Control returns the error the host declared as control flow, untouched, or
 // nil. A host that uses Options.PassThrough looks here first.
 func (e Envelope) Control() error {

@@ -92,7 +92,7 @@ func (e *events) hand(ctx context.Context, d delivery) {
 func (e *events) deliverEnd(c *call) {
 	switch {
 	case e.policy.Queue > 0:
-		if c.last != nil {
+		if c.untold {
 			e.enqueue(queued{c.ctx, c.attemptEvent(c.decided, 0)})
 		}
 		e.enqueue(queued{c.ctx, c.callEvent()})
@@ -115,7 +115,7 @@ func (e *events) handEnd(c *call) {
 			c.watch.returned()
 		}
 	}()
-	if c.last != nil {
+	if c.untold {
 		e.hand(c.ctx, c.attemptEvent(c.decided, 0))
 	}
 	e.hand(c.ctx, c.callEvent())

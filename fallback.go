@@ -200,7 +200,11 @@ const LastKnownGood = "last known good"
 func (c *call) degrade(r Result, d *Degraded) {
 	c.decided, c.why = DecisionFallback, d.Source
 	c.failure, c.result, c.source = nil, &r, d
-	c.notes = append(c.notes, Note{Kind: prompts.NoteDegraded})
+	kind := prompts.NoteDegraded
+	if d.Source == LastKnownGood {
+		kind = prompts.NoteLastKnownGood
+	}
+	c.notes = append(c.notes, Note{Kind: kind})
 }
 
 // remember keeps a good result of the tool's own.

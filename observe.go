@@ -153,8 +153,9 @@ type Event struct {
 	Scope                     Scope
 	Digest                    Digest // zero where the arguments were not read
 
-	// Stage, Decision and Why say where the call stands, what was done next and
-	// the reason, in the words of this package's constants.
+	// Stage, Decision and Why say where the call stands, what was done next, and
+	// the reason: one of the Why constants, a code, an outcome, or the source of
+	// a fallback.
 	Stage    Stage
 	Decision Decision
 	Why      string
@@ -207,8 +208,8 @@ func (c *call) newEvent(kind EventKind) Event {
 func (c *call) event(kind EventKind) Event {
 	e := c.newEvent(kind)
 	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
-	if f := c.failure; f != nil {
-		e.Code, e.Category, e.Err, e.Detail, e.Incident = f.Code, f.Code.Category(), f.err, f.detail, f.incident
+	if c.failure != nil {
+		e.fail(c.failure)
 	}
 	return e
 }
@@ -252,22 +253,30 @@ func (c *call) startSpan(ctx context.Context, kind EventKind) (context.Context, 
 // note remembers the attempt for its event, which waits until it is decided
 // what follows.
 func (c *call) note(a *attempt, changes []Transition, endSpan func(Event)) {
-	if c.guard.events == nil {
-		return
-	}
 	c.last, c.ended = a, time.Since(c.began)
-	if c.trace != nil || changes != nil || endSpan != nil {
+	c.untold = c.guard.events != nil
+	if c.untold && (c.trace != nil || changes != nil || endSpan != nil) {
 		c.tracing().changes, c.trace.endAttempt = changes, endSpan
 	}
 }
 
+// attemptEvent tells what the attempt itself came to, whatever became of the
+// call since.
 func (c *call) attemptEvent(d Decision, wait time.Duration) delivery {
 	a := c.last
-	e := c.event(EventAttempt)
+	e := c.newEvent(EventAttempt)
 	e.Time, e.Duration = c.began.Add(c.ended), c.ended-a.began
 	e.Deadline, _ = a.Deadline()
 	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, d, c.why, wait
-	e.Attempt, e.Requests = a.number, len(a.evidence.Load().Requests())
+	e.Attempt, e.Attempts, e.Requests = a.number, c.attempts, len(a.evidence.Load().Requests())
+	e.OK, e.Outcome = true, OutcomeSucceeded
+	if f := a.failure; f != nil {
+		e.fail(f)
+		e.Outcome = f.outcome
+	}
+	if c.failure != nil {
+		e.Incident = c.failure.incident
+	}
 	if t := c.trace; t != nil {
 		e.Transitions = t.changes
 		return delivery{e, t.endAttempt}
@@ -275,13 +284,19 @@ func (c *call) attemptEvent(d Decision, wait time.Duration) delivery {
 	return delivery{e, nil}
 }
 
+// fail fills in what went wrong.
+func (e *Event) fail(f *failure) {
+	e.OK, e.Code, e.Category = false, f.Code, f.Code.Category()
+	e.Err, e.Detail, e.Incident = f.err, f.detail, f.incident
+}
+
 // retrying tells of an attempt that another one follows.
 func (c *call) retrying(wait time.Duration) {
-	if c.last == nil {
+	if !c.untold {
 		return
 	}
 	d := c.attemptEvent(DecisionRetry, wait)
-	c.last = nil
+	c.untold = false
 	c.guard.events.deliver(c.ctx, d)
 }
 

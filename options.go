@@ -78,7 +78,10 @@ func New(tool Tool, opts *Options) (*Guard, error) {
 	if err := g.check(); err != nil {
 		return nil, fmt.Errorf("%w (tool %q)", err, g.info.Name)
 	}
-	return g, g.build()
+	if err := g.build(); err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // check refuses what makes no sense, before defaults hide it.

@@ -227,18 +227,19 @@ func (c *call) retry() bool {
 	return c.pause(wait)
 }
 
-// The reasons not to try again, beside the codes of refusals.
+// Why no attempt follows a failed one, in [Event].Why of a DecisionStop. Beside
+// these it may be the code of a refusal.
 const (
-	whyFinal      = "final"           // the code is not retried
-	whyUnsure     = "outcome_unknown" // the effect may have happened
-	whyAttempts   = "attempts"        // no attempt is left
-	whyNested     = "nested"          // an outer guard of the same tool retries
-	whyNoTime     = "no_time"         // the wait and a useful attempt do not fit
-	whyWait       = "wait_too_long"   // the service asks for too long a wait
-	whyBudget     = "retry_budget"    // too many recent calls were retries
-	whyCallerGone = "caller_gone"     // the caller stopped waiting
-	whyRefresh    = "refresh_failed"  // the credentials could not be renewed
-	whyRunning    = "still_running"   // the attempt was abandoned
+	WhyFinal       = "not_retried"     // the code is not retried
+	WhyUnsure      = "outcome_unknown" // the effect may have happened
+	WhyAttempts    = "attempts_used"   // no attempt is left
+	WhyNested      = "nested"          // an outer guard of the same tool retries
+	WhyNoTime      = "no_time"         // the wait and a useful attempt do not fit
+	WhyLongWait    = "wait_too_long"   // the service asks for a longer wait than allowed
+	WhyRetryBudget = "retry_budget"    // too many recent calls were retries
+	WhyCallerGone  = "caller_gone"     // the caller stopped waiting
+	WhyRefresh     = "refresh_failed"  // the credentials could not be renewed
+	WhyRunning     = "still_running"   // the attempt was abandoned
 )
 
 // planRetry returns the wait before the next attempt, or why there is none.
@@ -246,32 +247,35 @@ func (c *call) planRetry() (wait time.Duration, why string) {
 	g, f := c.guard, c.failure
 	row := f.Code.row()
 	s := g.opts.Retry.scheduleFor(row)
+	if f.Code == CodeUnknownError && f.claimed && f.Outcome == OutcomeNotStarted {
+		s = g.opts.Retry.scheduleFor(CodeServiceUnavailable.row()) // its author says it may run again
+	}
 	switch {
 	case g.opts.Retry.Off || s.attempts <= 1:
-		return 0, whyFinal
+		return 0, WhyFinal
 	case row.code == CodeAbandoned:
-		return 0, whyRunning
+		return 0, WhyRunning
 	case c.ctx.Err() != nil:
-		return 0, whyCallerGone
+		return 0, WhyCallerGone
 	case c.nested():
-		return 0, whyNested
+		return 0, WhyNested
 	case !c.mayRepeat():
-		return 0, whyUnsure
+		return 0, WhyUnsure
 	case c.attempts >= c.allowed(s.attempts):
-		return 0, whyAttempts
+		return 0, WhyAttempts
 	}
 	wait = s.delay(c.attempts, g.opts.Retry.MaxDelay, f.RetryAfter)
 	if f.RetryAfter > g.opts.Retry.MaxRetryAfter {
-		return 0, whyWait
+		return 0, WhyLongWait
 	}
 	if !c.fits(wait) {
-		return 0, whyNoTime
+		return 0, WhyNoTime
 	}
 	if row.retry == retryRefresh && !c.refreshed() {
-		return 0, whyRefresh
+		return 0, WhyRefresh
 	}
 	if !g.budget.spend(time.Now()) {
-		return 0, whyBudget
+		return 0, WhyRetryBudget
 	}
 	return wait, ""
 }

@@ -87,5 +87,8 @@ func (e *Event) appendTexts(a []slog.Attr) []slog.Attr {
 	if e.Err != nil {
 		a = append(a, slog.String("error", cause.Text(e.Err, 2<<10)))
 	}
+	if p, ok := e.Err.(*PanicError); ok {
+		a = append(a, slog.String("stack", string(p.Stack)))
+	}
 	return a
 }

@@ -115,8 +115,9 @@ type attempt struct {
 	evidence atomic.Pointer[evidence.Attempt] // made when somebody asks
 	resource string                           // the turn it holds until it really ends; "" if none
 
-	stop  atomic.Uint32 // a stopReason
-	state atomic.Uint32
+	stop    atomic.Uint32 // a stopReason
+	state   atomic.Uint32
+	failure *failure // what the call made of it; nil for a success
 
 	// Written by the attempt's goroutine, read after it returned.
 	returned  bool
@@ -126,6 +127,17 @@ type attempt struct {
 	err       error
 	diagnosis *diagnosis // nil if nothing failed
 }
+
+// PanicError is what a tool panicked with. It is found in [Event].Err and under
+// [Envelope.Err]; no model reads any of it.
+type PanicError struct {
+	// Value may be anything: formatting it may panic again.
+	Value any
+	Stack []byte
+}
+
+// Error says only that there was a panic.
+func (*PanicError) Error() string { return "panic" }
 
 type attemptKey struct{}
 
@@ -209,6 +221,9 @@ func (a *attempt) examine() {
 	}
 	*a.diagnosis = diagnose(a, a.err, stop, a.call.guard.opts.Classifier)
 	a.diagnosis.consult(a.evidence.Load())
+	if p, ok := a.err.(*isolate.PanicError); ok {
+		a.err = &PanicError{Value: p.Value, Stack: p.Stack}
+	}
 }
 
 // passesThrough asks the host whether the error is its control flow. One that

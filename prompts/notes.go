@@ -43,6 +43,7 @@ const (
 	NoteTypedNilError       Note = "typed_nil_error"
 	NoteCanceledMeanwhile   Note = "canceled_meanwhile" // Tool
 	NoteDegraded            Note = "degraded"           // [Source], [Age], [Missing]
+	NoteLastKnownGood       Note = "last_known_good"    // Tool, [Age]
 )
 
 // Where the answer comes from, and what the session has seen.

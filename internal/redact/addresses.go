@@ -5,24 +5,29 @@ import (
 	"strings"
 )
 
-// addresses4 finds IPv4 addresses with their port or mask. Version numbers of
-// four parts look the same and are told apart by what stands before them.
-func addresses4(text string, found []span) []span {
-	for i := 0; i < len(text); i++ {
-		if !digits.has(text[i]) || i > 0 && (word.has(text[i-1]) || text[i-1] == '.') {
-			continue
-		}
-		end := address4(text, i)
-		if end == 0 {
-			continue
-		}
-		full := maskEnd(text, portEnd(text, end))
-		if full > end || !isVersion(text, i) {
-			found = append(found, span{i, full, address})
-		}
-		i = full - 1
+// addressRules find IP addresses with their port or mask.
+var addressRules = []rule{
+	{addressFamily, ".", anywhere, true, readAddress4},
+	{addressFamily, ":", anywhere, true, readAddress6},
+}
+
+// readAddress4 reads an IPv4 address whose first dot stands at i. Version
+// numbers of four parts look the same and are told apart by what precedes, or by
+// being all single digits, which no private network's addresses are.
+func readAddress4(text string, i int) span {
+	start := digits.runBack(text, i, 3)
+	if start == i || start > 0 && (word.has(text[start-1]) || text[start-1] == '.') {
+		return span{}
 	}
-	return found
+	end := address4(text, start)
+	if end == 0 {
+		return span{}
+	}
+	full := maskEnd(text, portEnd(text, end))
+	if full == end && (end-start == len("1.2.3.4") || isVersion(text, start)) {
+		return span{end, end, 0}
+	}
+	return span{start, full, address}
 }
 
 // address4 returns the end of four octets at i that nothing continues, or 0.
@@ -69,6 +74,7 @@ func isVersion(text string, i int) bool {
 		hasFold(before, len(before)-7, "release") || hasFold(before, len(before)-7, "section")
 }
 
+// maskEnd extends end over "/16": a network gives away as much as an address.
 func maskEnd(text string, end int) int {
 	if end < len(text) && text[end] == '/' {
 		if mask := digits.run(text, end+1, 2); mask > end+1 && endsWord(text, mask) {
@@ -78,31 +84,20 @@ func maskEnd(text string, end int) int {
 	return end
 }
 
+// address6Bytes also has the dot: ::ffff:10.0.0.5 ends in an IPv4 address.
 var address6Bytes = hex.union(":.")
 
-// addresses6 finds IPv6 addresses, bare or in brackets with a port.
-func addresses6(text string, found []span) []span {
-	for i := 0; ; {
-		k := strings.IndexByte(text[i:], ':')
-		if k < 0 {
-			return found
-		}
-		at := i + k
-		start := hex.runBack(text, at, 4)
-		end := address6Bytes.run(text, at, 48)
-		for end > at+1 && (text[end-1] == '.' || text[end-1] == ':' && text[end-2] != ':') {
-			end--
-		}
-		i = end + 1
-		if isAddress6(text, start, end) {
-			full := maskEnd(text, bracketEnd(text, start, zoneEnd(text, end)))
-			found = append(found, span{start, full, address})
-			i = full
-		}
-		if i >= len(text) {
-			return found
-		}
+// readAddress6 reads an IPv6 address whose first colon stands at i, bare or in
+// brackets with a port.
+func readAddress6(text string, i int) span {
+	start, end := hex.runBack(text, i, 4), address6Bytes.run(text, i, 48)
+	for end > i+1 && (text[end-1] == '.' || text[end-1] == ':' && text[end-2] != ':') {
+		end--
 	}
+	if !isAddress6(text, start, end) {
+		return span{}
+	}
+	return span{start, maskEnd(text, bracketEnd(text, start, zoneEnd(text, end))), address}
 }
 
 // isAddress6 reports an address that cannot be a time, a C++ name or a slice:
@@ -118,6 +113,7 @@ func isAddress6(text string, start, end int) bool {
 	return (s == "::1" || likelyGroups(s)) && isAddress(s)
 }
 
+// likelyGroups asks for what 10::20 and a::b, a range and a name, do not have.
 func likelyGroups(s string) bool {
 	groups, longest, run := 0, 0, 0
 	for i := 0; i <= len(s); i++ {
@@ -133,11 +129,16 @@ func likelyGroups(s string) bool {
 	return groups >= 3 || longest >= 3
 }
 
+// isAddress reports an IP address, bare or in the brackets of a URL.
 func isAddress(name string) bool {
+	if !digits.has(name[0]) && strings.IndexByte(name, ':') < 0 {
+		return false // before ParseAddr allocates an error
+	}
 	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
 	return err == nil
 }
 
+// zoneEnd extends end over the interface of fe80::1%eth0.
 func zoneEnd(text string, end int) int {
 	if end < len(text) && text[end] == '%' {
 		return alnum.run(text, end+1, 16)
@@ -153,24 +154,4 @@ func bracketEnd(text string, start, end int) int {
 		}
 	}
 	return end
-}
-
-var mailbox = dotted.union("+%")
-
-// emails finds addresses of the usual form. Quoted local parts are not.
-func emails(text string, found []span) []span {
-	for i := 0; ; {
-		k := strings.IndexByte(text[i:], '@')
-		if k < 0 {
-			return found
-		}
-		at := i + k
-		i = at + 1
-		start := mailbox.runBack(text, at, 64)
-		end := trimDots(text, dotted.run(text, i, maxName))
-		if start < at && end > i && strings.Contains(text[i:end], ".") {
-			found = append(found, span{start, end, email})
-			i = end
-		}
-	}
 }

@@ -9,13 +9,14 @@ const (
 	// ellipsis ends a text that was cut.
 	ellipsis = "…"
 
-	// slack is read beyond what could be kept, so that a finding which begins
-	// before the cut is seen whole.
+	// slack is read beyond what could be kept, so that little of it is lost
+	// where markers are shorter than what they replace.
 	slack = 4096
 
-	// longestPrefix is how much of an unbroken run at the edge of the window
-	// is dropped: no rule needs more than this to recognise a secret's start.
-	longestPrefix = 1024
+	// undecided is how much before the edge of a window may be the start of
+	// something no rule can recognise yet. The longest tokens known are
+	// recognised by their first hundred bytes.
+	undecided = 1024
 )
 
 // Cut returns the start of text, redacted, in at most maxRunes characters, and
@@ -25,15 +26,18 @@ const (
 // below 1 keeps nothing.
 //
 // Work is bounded by maxRunes, not by text: of a very long text only a window
-// is read, less whatever straddles the window's own edge.
+// is read, and of that window what may be the start of a finding is dropped.
 func (r *Redactor) Cut(text string, maxRunes int) (out string, cut bool) {
 	if maxRunes < 1 {
 		return "", text != ""
 	}
-	out, cut = window(text, min(maxRunes, unlimited/8)*2*utf8.UTFMax+slack)
+	out = text
+	if size := min(maxRunes, unlimited/8)*2*utf8.UTFMax + slack; len(text) > size {
+		out, cut = decided(r.Redact(text[:size])), true
+	}
 	for range maxPasses {
 		out = shorten(r.Redact(out), maxRunes, &cut)
-		// A cut makes an edge, and an edge can make a finding (1.2.3.4|.5).
+		// A cut makes an edge, and an edge can make a finding (10.0.0.5|.6).
 		if r.Redact(out) == out {
 			return out, cut
 		}
@@ -41,21 +45,20 @@ func (r *Redactor) Cut(text string, maxRunes int) (out string, cut bool) {
 	return ellipsis, true
 }
 
-// window returns at most size bytes from the start of text, without the word
-// its edge falls into: half a secret is not recognised as one.
-func window(text string, size int) (string, bool) {
-	if len(text) <= size {
-		return text, false
+// decided returns a redacted window without the last word of it. Where the last
+// word has no beginning near the edge, as much goes as a rule could need.
+func decided(window string) string {
+	from := max(0, len(window)-undecided)
+	edge := from + max(0, strings.LastIndexAny(window[from:], " \t\r\n"))
+	return window[:outsideMarker(window, runeStart(window, edge))]
+}
+
+// runeStart moves i back to where a character starts.
+func runeStart(text string, i int) int {
+	for i > 0 && !utf8.RuneStart(text[i]) {
+		i--
 	}
-	text = text[:size]
-	if edge := strings.LastIndexAny(text, " \t\r\n"); edge > size-longestPrefix {
-		return text[:edge], true
-	}
-	edge := size - longestPrefix
-	for edge > 0 && !utf8.RuneStart(text[edge]) {
-		edge--
-	}
-	return text[:edge], true
+	return i
 }
 
 // shorten cuts text to limit runes, the ellipsis included, and sets cut. A text

@@ -2,22 +2,22 @@ package redact
 
 import "strings"
 
-// connectionStrings finds runs of name=value pairs that lead to a database:
-// host=… user=… password=…, or Server=…;Database=…;Pwd=….
-func connectionStrings(text string, found []span) []span {
-	for i := 0; i < len(text); {
-		k := strings.IndexByte(text[i:], '=')
-		if k < 0 {
-			return found
-		}
-		at := i + k
-		start, end, ok := pairs(text, at)
-		if ok {
-			found = append(found, span{start, end, connection})
-		}
-		i = max(end, at+1)
+// dsnRules find runs of name=value pairs that lead to a database, as in
+// host=… user=… password=… or Server=…;Database=…;Pwd=…, and the addresses of
+// Go's MySQL driver.
+var dsnRules = []rule{
+	{pairFamily, "=", anywhere, true, readPairs},
+	{urlFamily, "@", anywhere, true, readDriverAddress},
+}
+
+// readPairs leaves the whole run behind even if it is no connection string:
+// every "=" in it would otherwise read the rest again.
+func readPairs(text string, i int) span {
+	start, end, ok := pairs(text, i)
+	if !ok {
+		return span{end, end, 0}
 	}
-	return found
+	return span{start, end, connection}
 }
 
 // placeKeys say where a database is, accessKeys what is opened there and how.
@@ -42,6 +42,7 @@ func pairs(text string, eq int) (start, end int, ok bool) {
 	}
 }
 
+// pairName is what the name of a pair is made of.
 var pairName = word.union("-.")
 
 // pairKeyStart returns where the key before eq starts. Two keys of ODBC have a
@@ -56,6 +57,7 @@ func pairKeyStart(text string, eq int) int {
 	return start
 }
 
+// containsFold reports that key is in list, whose entries are in lower case.
 func containsFold(list []string, key string) bool {
 	for _, k := range list {
 		if len(k) == len(key) && hasFold(key, 0, k) {
@@ -68,6 +70,8 @@ func containsFold(list []string, key string) bool {
 // pairStops end an unquoted value of a pair. An ampersand means a URL.
 var pairStops = spaces.union(";&\"`<>")
 
+// pairEnd returns the end of the value at i. libpq quotes a value with spaces,
+// ODBC puts it in braces.
 func pairEnd(text string, i int) int {
 	if i < len(text) && (text[i] == '\'' || text[i] == '{') {
 		closing := byte('\'')
@@ -101,27 +105,18 @@ func nextPair(text string, end int) int {
 	return eq
 }
 
+// networks are the protocols of the MySQL driver. A call such as f@g(x) is none.
 var networks = []string{"tcp", "tcp4", "tcp6", "unix", "udp"}
 
-// driverAddresses finds user:password@tcp(host:port)/db.
-func driverAddresses(text string, found []span) []span {
-	for i := 0; ; {
-		k := strings.Index(text[i:], "@")
-		if k < 0 {
-			return found
-		}
-		at := i + k
-		i = at + 1
-		network, _, ok := strings.Cut(text[i:min(len(text), i+8)], "(")
-		if !ok || !containsFold(networks, network) {
-			continue
-		}
-		start, end := urlWord.runBack(text, at, 128), urlEnd(text, i)
-		if start < at {
-			found = append(found, span{start, end, connection})
-			i = end
-		}
+// readDriverAddress reads user:password@tcp(host:port)/db.
+func readDriverAddress(text string, at int) span {
+	network, _, ok := strings.Cut(text[at+1:min(len(text), at+8)], "(")
+	start := urlWord.runBack(text, at, 128)
+	if !ok || start == at || !containsFold(networks, network) {
+		return span{}
 	}
+	return span{start, urlEnd(text, at+1), connection}
 }
 
+// urlWord is what stands together with a URL.
 var urlWord = complement(urlStops)

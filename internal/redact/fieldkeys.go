@@ -45,6 +45,8 @@ var harmless = []string{
 // keysEnding indexes secretKeys by last byte.
 var keysEnding = indexKeys()
 
+// indexKeys puts the common case, a name that ends in none of these bytes, at
+// one look into a table.
 func indexKeys() (at [256][]int) {
 	for i, k := range secretKeys {
 		last := k.name[len(k.name)-1]
@@ -68,6 +70,7 @@ func keyTrust(text string, end int) (trust, int) {
 	return ordinary, 0
 }
 
+// inURLOnly reports a name too common to mean anything outside a URL.
 func (t trust) inURLOnly() bool { return t == signature || t == opaque }
 
 // keyStart returns where name, spelled with any case and separators, starts if
@@ -90,6 +93,7 @@ func keyStart(text string, end int, name string) int {
 	return -1
 }
 
+// separates reports what people put between the words of a name.
 func separates(c byte) bool { return c == '_' || c == '-' || c == ' ' || c == '.' }
 
 // startsHump reports that a word of camelCase starts at i, as in userPassword.
@@ -97,6 +101,7 @@ func startsHump(text string, i int) bool {
 	return uppers.has(text[i]) && !uppers.has(text[i-1])
 }
 
+// followsHarmless reports one of those words before the name that starts at i.
 func followsHarmless(text string, i int) bool {
 	for _, before := range harmless {
 		if keyStart(text[:i], trimSeparator(text, i), before) >= 0 {
@@ -106,6 +111,7 @@ func followsHarmless(text string, i int) bool {
 	return false
 }
 
+// trimSeparator returns the end of the word before the one at i.
 func trimSeparator(text string, i int) int {
 	if i > 0 && separates(text[i-1]) {
 		i--

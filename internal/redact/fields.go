@@ -11,23 +11,24 @@ type field struct {
 	query bool // a parameter of a URL
 }
 
-// fields finds name=value, name: value, "name":"value" and <name>value</name>
-// whose name promises a secret.
-func fields(text string, found []span) []span {
-	for i := 0; i < len(text); i++ {
-		if c := text[i]; c != '=' && c != ':' && c != '>' && c != 0xEF {
-			continue
-		}
-		f := fieldAt(text, i)
-		if f.trust == ordinary {
-			continue
-		}
-		if s := f.value(text); s.end > 0 {
-			found = append(found, s)
-			i = s.end - 1
-		}
+// fieldRules find name=value, name: value, "name":"value", --name value and
+// <name>value</name> whose name promises a secret.
+var fieldRules = []rule{
+	{fieldFamily, "=", anywhere, true, readField},
+	{fieldFamily, ":", anywhere, true, readField},
+	{fieldFamily, ">", anywhere, true, readField},
+	{fieldFamily, "：", anywhere, true, readField},
+	{fieldFamily, "--", anywhere, true, readFlag},
+}
+
+// readField reads the field whose separator stands at i. Starting from the
+// separator is cheap: most text has few of them, and most names are ordinary.
+func readField(text string, i int) span {
+	f := fieldAt(text, i)
+	if f.trust == ordinary {
+		return span{}
 	}
-	return found
+	return f.value(text)
 }
 
 // fieldAt reads the field whose separator stands at i.
@@ -104,6 +105,7 @@ func isElement(text string, i int) bool {
 	return i > 0 && text[i-1] == '<'
 }
 
+// skipSpaces passes over a few blanks. More of them are a table, not a field.
 func skipSpaces(text string, i int) int {
 	for n := 0; n < 3 && i < len(text) && (text[i] == ' ' || text[i] == '\t'); n++ {
 		i++
@@ -122,6 +124,7 @@ func (f field) value(text string) span {
 	return f.unquoted(text)
 }
 
+// kind says password where a person chose the value, token where a machine did.
 func (f field) kind() kind {
 	if f.trust == strong {
 		return secret
@@ -131,8 +134,10 @@ func (f field) kind() kind {
 
 // headSize is how much of a value is read to judge it. It keeps a text that is
 // all names of secrets linear.
-const headSize = 256
+const headSize = 128
 
+// quoted reads a value up to its closing quote. Where the name is strong a
+// passphrase may have spaces; where it is weak those make it a sentence.
 func (f field) quoted(text string) span {
 	head := text[f.start:quoteEnd(text, f.start, min(len(text), f.start+headSize), f.quote)]
 	if plain(head) || f.trust == weak && !f.query && !secretish(head) {
@@ -155,6 +160,7 @@ func quoteEnd(text string, i, end int, quote byte) int {
 	return end
 }
 
+// unquoted reads a value up to where a sentence, a list or a query goes on.
 func (f field) unquoted(text string) span {
 	end := headEnd(text, f.start)
 	value := text[f.start:end]
@@ -203,23 +209,16 @@ func isCode(text string, start, end int) bool {
 	return t != ordinary && !t.inURLOnly()
 }
 
-// flags finds --password value and its kin. --password=value is a field.
-func flags(text string, found []span) []span {
-	for i := 0; ; {
-		k := strings.Index(text[i:], "--")
-		if k < 0 {
-			return found
-		}
-		i += k + 2
-		end := urlSafe.run(text, i, 64)
-		t, _ := keyTrust(text, end)
-		if end == i || t != weak && t != strong || end >= len(text) || text[end] != ' ' {
-			continue
-		}
-		f := field{trust: t, start: skipSpaces(text, end), tight: true}
-		if s := f.unquoted(text); s.end > 0 {
-			found = append(found, s)
-			i = s.end
-		}
+// readFlag reads --password value. --password=value is a field.
+func readFlag(text string, i int) span {
+	i += len("--")
+	end := urlSafe.run(text, i, 64)
+	if end == i || end >= len(text) || text[end] != ' ' || text[i] == '-' {
+		return span{}
 	}
+	t, _ := keyTrust(text, end)
+	if t != weak && t != strong {
+		return span{}
+	}
+	return field{trust: t, start: skipSpaces(text, end), tight: true}.unquoted(text)
 }

@@ -10,6 +10,9 @@ var valueStops = spaces.union("\"'`<>")
 func valueEnd(text string, i int) int {
 	for ; i < len(text); i++ {
 		c := text[i]
+		if urlSafe.has(c) {
+			continue
+		}
 		if valueStops.has(c) || c == '\\' && endsString(text, i+1) || c >= 0x80 && isWidePunctuation(text[i:]) {
 			break
 		}
@@ -26,6 +29,7 @@ func endsString(text string, i int) bool {
 	return i < len(text) && strings.IndexByte("\"'nrt", text[i]) >= 0 || strings.HasPrefix(text[i:], "u00")
 }
 
+// isPunctuation reports a mark that ends a value if it ends anything.
 func isPunctuation(c byte) bool { return strings.IndexByte(",;&|)]}.:!?", c) >= 0 }
 
 // endsItem reports that what comes after punctuation is not the rest of a value:

@@ -60,6 +60,7 @@ func parametersEnd(text string, end int) int {
 	return end
 }
 
+// parameterEnd returns the end of one value, bare or quoted.
 func parameterEnd(text string, i int) int {
 	if i < len(text) && text[i] == '"' {
 		return min(len(text), quoteEnd(text, i+1, len(text), '"')+1)
@@ -87,6 +88,7 @@ func cookiesEnd(text string, i int) int {
 // nonSpace is what a cookie pair is made of.
 var nonSpace = complement(spaces.union("\"'`<>\\]"))
 
+// complement returns the bytes that s has not.
 func complement(s byteSet) (out byteSet) {
 	for i := range s {
 		out[i] = ^s[i]

@@ -18,6 +18,7 @@ var internalDomains = []string{
 // suffixes are domains indexed by the first letter of their first label.
 type suffixes [256][]string
 
+// indexDomains takes domains as people write them: any case, a leading dot.
 func indexDomains(lists ...[]string) (s suffixes) {
 	for _, d := range slices.Concat(lists...) {
 		if d = strings.ToLower(strings.Trim(d, ". ")); d != "" {
@@ -60,34 +61,38 @@ func endsName(text string, i int) bool {
 	return text[i] != '.' || i+1 == len(text) || !alnum.has(text[i+1])
 }
 
-// hosts finds names in internal domains, names made of an address, and
+// hostRules find names in internal domains, names made of an address, and
 // localhost with a port.
-func hosts(domains []string) func(string, []span) []span {
-	inside := indexDomains(internalDomains, domains)
+var hostRules = []rule{
+	{hostFamily, ".", anywhere, true, func(text string, i int) span { return domainHost(text, i, &managed) }},
+	{hostFamily, "localhost:", wordStart, false, localhost},
+	{hostFamily, "ip-", wordStart, true, addressHost},
+}
+
+// domainRules find the domains that an operator adds.
+func domainRules(domains []string) (out []rule) {
 	custom := indexDomains(domains)
-	return func(text string, found []span) []span {
-		for i := 0; i < len(text); i++ {
-			switch {
-			case text[i] == '.' && i+1 < len(text):
-				found = domainHost(text, i, &inside, found)
-			case startsWord(text, i):
-				if s := wordHost(text, i, &custom); s.end > 0 {
-					found = append(found, s)
-					i = s.end - 1
-				}
-			}
+	below := func(text string, i int) span { return domainHost(text, i, &custom) }
+	itself := func(text string, i int) span { return domain(text, i, &custom) }
+	for _, list := range custom {
+		for _, d := range list {
+			out = append(out, rule{hostFamily, d, wordStart, false, itself})
 		}
-		return found
 	}
+	return append(out, rule{hostFamily, ".", anywhere, true, below})
 }
 
 // maxName is the longest host name DNS allows.
 const maxName = 253
 
-func domainHost(text string, dot int, inside *suffixes, found []span) []span {
+// domainHost reads the name that continues, at the dot, with a domain.
+func domainHost(text string, dot int, inside *suffixes) span {
+	if dot+1 == len(text) {
+		return span{}
+	}
 	end := inside.at(text, dot+1)
 	if end == 0 {
-		return found
+		return span{}
 	}
 	start := dotted.runBack(text, dot, maxName)
 	for start < dot && !alnum.has(text[start]) {
@@ -96,31 +101,35 @@ func domainHost(text string, dot int, inside *suffixes, found []span) []span {
 	if start == dot && start > 0 && text[start-1] == '*' {
 		start--
 	} else if start == dot || start > 0 && text[start-1] == '.' {
-		return found
+		return span{}
 	}
-	return append(found, span{start, portEnd(text, end), host})
+	return span{start, portEnd(text, end), host}
 }
 
-// wordHost finds a host that a word at i is by itself.
-func wordHost(text string, i int, custom *suffixes) span {
-	end := 0
-	switch {
-	case hasFold(text, i, "localhost:"):
-		if end = portEnd(text, i+len("localhost")); text[end-1] == 't' {
-			return span{}
-		}
-	case strings.HasPrefix(text[i:], "ip-"):
-		end = addressName(text, i+len("ip-"))
-	default:
-		end = custom.at(text, i)
-		if end == 0 || i > 0 && (text[i-1] == '.' || text[i-1] == '-') {
-			return span{}
-		}
-	}
-	if end == 0 {
+// domain reads a domain that stands for itself.
+func domain(text string, i int, inside *suffixes) span {
+	end := inside.at(text, i)
+	if end == 0 || i > 0 && (text[i-1] == '.' || text[i-1] == '-') {
 		return span{}
 	}
 	return span{i, portEnd(text, end), host}
+}
+
+// localhost asks for a port: alone, the name says nothing.
+func localhost(text string, i int) span {
+	name := i + len("localhost")
+	if end := portEnd(text, name); end > name {
+		return span{i, end, host}
+	}
+	return span{}
+}
+
+// addressHost reads ip-10-0-0-5.
+func addressHost(text string, i int) span {
+	if end := addressName(text, i+len("ip-")); end > 0 {
+		return span{i, portEnd(text, end), host}
+	}
+	return span{}
 }
 
 // addressName returns the end of 10-0-0-5 at i, or 0.
@@ -157,35 +166,29 @@ type lead struct {
 	sure   bool // whatever follows is a host; otherwise it must look like one
 }
 
+// leads is the table to extend when a program words its errors differently.
 var leads = []lead{
 	{"dial tcp ", false}, {"dial udp ", false}, {"dial tcp4 ", false}, {"dial tcp6 ", false},
-	{"read tcp ", false}, {"write tcp ", false}, {"lookup ", false},
-	{"ENOTFOUND ", true}, {"EAI_AGAIN ", true}, {"ECONNREFUSED ", true}, {"ETIMEDOUT ", false},
-	{"ECONNRESET ", false}, {"resolve host: ", true}, {"resolve host name ", true},
-	{"resolve hostname ", true}, {"UnknownHostException: ", true}, {"server at ", false},
-	{"onnection to ", false}, {"onnect to ", false}, {"onnecting to ", false}, {"onnected to ", false},
-	{"connect to host ", true}, {"to address ", false}, {"translate host name ", true},
-	{`server at "`, true}, {"upstream: ", false}, {"hostname ", false}, {"on server ", false},
+	{"read tcp ", false}, {"write tcp ", false}, {"lookup ", false}, {"enotfound ", true},
+	{"eai_again ", true}, {"econnrefused ", true}, {"etimedout ", false}, {"econnreset ", false},
+	{"resolve host: ", true}, {"resolve host name ", true}, {"resolve hostname ", true},
+	{"unknownhostexception: ", true}, {"server at ", false}, {`server at "`, true},
+	{"connection to ", false}, {"connect to ", false}, {"connecting to ", false},
+	{"connected to ", false}, {"connect to host ", true}, {"to address ", false},
+	{"translate host name ", true}, {"upstream: ", false}, {"hostname ", false}, {"on server ", false},
 }
 
-// dialled finds the hosts that network errors name.
-func dialled(text string, found []span) []span {
-	for k := range leads {
-		for i := 0; ; {
-			at := strings.Index(text[i:], leads[k].phrase)
-			if at < 0 {
-				break
-			}
-			i += at + len(leads[k].phrase)
-			if s := leads[k].host(text, i); s.end > 0 {
-				found = append(found, s)
-				i = s.end
-			}
-		}
+// leadRules makes a rule of each lead.
+func leadRules() (out []rule) {
+	for _, l := range leads {
+		read := func(text string, i int) span { return l.host(text, i+len(l.phrase)) }
+		out = append(out, rule{hostFamily, l.phrase, wordStart, false, read})
 	}
-	return found
+	return out
 }
 
+// host reads the name behind the phrase, in quotes or not. A name without a
+// letter is an address, for which there are other rules.
 func (l lead) host(text string, i int) span {
 	if i < len(text) && quotes.has(text[i]) {
 		i++

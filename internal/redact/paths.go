@@ -22,32 +22,38 @@ var routes = []string{
 	"get", "post", "put", "patch", "delete", "endpoint", "route", "url", "uri", "URL", "URI",
 }
 
-// paths finds absolute paths of files: Unix, home, drive and network share.
-func paths(text string, found []span) []span {
-	for i := 0; i < len(text); i++ {
-		end := 0
-		switch text[i] {
-		case '/':
-			if urlEndsAt := skipURL(text, i); urlEndsAt > 0 {
-				i = urlEndsAt - 1
-				continue
-			}
-			end = unixPath(text, i)
-		case '~':
-			end = homePath(text, i)
-		case '\\':
-			end = sharePath(text, i)
-		case ':':
-			if end = drivePath(text, i); end > 0 {
-				i--
-			}
+// pathRules find absolute paths of files: Unix, home, drive and network share.
+var pathRules = []rule{
+	{pathFamily, "/", anywhere, true, readUnixPath},
+	{pathFamily, "~", anywhere, true, pathReader(homePath)},
+	{pathFamily, `\\`, anywhere, true, pathReader(sharePath)},
+	{pathFamily, ":", anywhere, true, readDrivePath},
+}
+
+// pathReader makes a rule's reader of a function that finds a path's end.
+func pathReader(end func(text string, i int) int) func(string, int) span {
+	return func(text string, i int) span {
+		if e := end(text, i); e > 0 {
+			return span{i, e, path}
 		}
-		if end > 0 {
-			found = append(found, span{i, end, path})
-			i = end - 1
-		}
+		return span{}
 	}
-	return found
+}
+
+// readUnixPath passes over URLs: what follows their host is no file.
+func readUnixPath(text string, i int) span {
+	if end := skipURL(text, i); end > 0 {
+		return span{end, end, 0}
+	}
+	return pathReader(unixPath)(text, i)
+}
+
+// readDrivePath starts from the colon: letters are too many to look at.
+func readDrivePath(text string, colon int) span {
+	if end := drivePath(text, colon); end > 0 {
+		return span{colon - 1, end, path}
+	}
+	return span{}
 }
 
 // skipURL returns the end of the URL whose "//" stands at i, or 0.
@@ -94,8 +100,11 @@ func segmentsEnd(text string, i int) (end, segments int) {
 	return i, segments
 }
 
+// segmentBytes may stand in a segment of a Unix path.
 var segmentBytes = alnum.union("_.-+@%~#$*=")
 
+// segmentEnd returns the end of the segment at i. A space belongs to it only
+// behind a backslash, as shells write it.
 func segmentEnd(text string, i int) int {
 	for i < len(text) {
 		switch c := text[i]; {
@@ -134,6 +143,7 @@ func foreignEnd(text string, i int) int {
 	return i
 }
 
+// endsWithName reports that the dot is not the sentence's.
 func endsWithName(text string, dot int) bool {
 	return dot+1 < len(text) && alnum.has(text[dot+1])
 }
@@ -156,6 +166,7 @@ func isFlag(text string, i int) bool {
 	return i > 1 && text[i-2] == '-' && letters.has(text[i-1]) && startsWord(text, i-2)
 }
 
+// followsRoute reports a word before the path that makes it a URL's.
 func followsRoute(text string, i int) bool {
 	end := i
 	for end > 0 && (text[end-1] == ' ' || quotes.has(text[end-1]) || text[end-1] == ':') {
@@ -170,6 +181,8 @@ func isRoute(first string) bool {
 		first[0] == 'v' && len(first) > 1 && digits.run(first, 1, 3) == len(first)
 }
 
+// hasExtension reports a name that ends like a file's: two to five letters and
+// digits behind a dot.
 func hasExtension(name string) bool {
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 2 || len(name)-dot > 6 || len(name)-dot < 3 {
@@ -178,6 +191,7 @@ func hasExtension(name string) bool {
 	return alnum.run(name, dot+1, 6) == len(name) && letters.has(name[dot+1])
 }
 
+// trimSentence gives back what ends a sentence rather than a path.
 func trimSentence(text string, end int) int {
 	for strings.IndexByte(".=*", text[end-1]) >= 0 {
 		end--
@@ -224,12 +238,13 @@ func spacedEnd(text string, start, end int, separator byte) int {
 	return end
 }
 
+// homePath returns the end of ~/x or ~user/x at i, or 0.
 func homePath(text string, i int) int {
 	if !startsPath(text, i, false) {
 		return 0
 	}
 	slash := word.run(text, i+1, 32)
-	if slash >= len(text) || text[slash] != '/' {
+	if slash >= len(text) || text[slash] != '/' || digits.has(text[i+1]) {
 		return 0
 	}
 	end, segments := segmentsEnd(text, slash)
@@ -251,7 +266,22 @@ func drivePath(text string, i int) int {
 	if text[i+1] != '\\' && (text[i+1] != '/' || text[i+2] == '/') || !windowsBytes.has(text[i+2]) {
 		return 0
 	}
-	return windowsEnd(text, i-1, i+1)
+	end := windowsEnd(text, i-1, i+1)
+	if isLineBreak(text[i+1 : end]) {
+		return 0
+	}
+	return end
+}
+
+// isLineBreak reports that what follows a letter and a colon is no folder but
+// an escaped line break, as in "option a:\nyes".
+func isLineBreak(rest string) bool {
+	for i := 0; i < len(rest); i++ {
+		if rest[i] == '\\' && (i+1 == len(rest) || strings.IndexByte("nrt", rest[i+1]) < 0) {
+			return false
+		}
+	}
+	return rest[0] == '\\'
 }
 
 // sharePath returns the end of \\server\share… at i, or 0. In escaped text
@@ -270,11 +300,13 @@ func sharePath(text string, i int) int {
 	return windowsEnd(text, i, share)
 }
 
+// backslashes counts how deeply a share is escaped.
 var backslashes = bytesOf(`\`)
 
 // spacedNames are folders of Windows whose names have a space in them.
 var spacedNames = []string{" Files (x86)", " Files", " and Settings", " Data"}
 
+// windowsEnd reads segments from i. A quoted path may have spaces anywhere.
 func windowsEnd(text string, start, i int) int {
 	for i < len(text) {
 		next := windowsRun(text, i)

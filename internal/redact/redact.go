@@ -7,11 +7,11 @@
 // byte: a redactor that eats version numbers and UUIDs corrupts data that a
 // model writes back.
 //
-// The rules are data where they can be: tables of token prefixes, of names of
-// secret fields, of internal domains, of phrases that name a host. None is a
-// regular expression. Each rule looks for a cheap literal first and then reads
-// forward by hand, which keeps clean text at a few nanoseconds a byte and
-// hostile text linear.
+// The rules are data: literals that open a finding, each with a function that
+// reads on by hand, and tables of token prefixes, names of secret fields,
+// internal domains and phrases that name a host. None is a regular expression.
+// One pass looks every byte up in an index of the literals, which costs clean
+// text a few nanoseconds a byte and keeps hostile text linear.
 //
 // Text that mentions something forbidden is text that Redact changes. A test
 // that wants to know whether an answer leaks compares Redact(text) with text;
@@ -40,6 +40,8 @@ const (
 	email
 )
 
+// markers are what a model reads in the place of a finding. They are part of
+// the format: fixed, ASCII, and recognised as masked when they come back.
 var markers = [...]string{
 	privateKey: "[redacted:key]",
 	stackTrace: "[redacted:stack]",
@@ -75,14 +77,20 @@ type Options struct {
 // A Redactor replaces findings by markers. It is immutable and safe for
 // concurrent use. The zero value has no rules; use [New].
 type Redactor struct {
-	rules []rule
+	// rules are indexed by the first byte of the literal, for the start of a
+	// word and for the middle of one.
+	rules [2][256][]rule
 }
 
 // New returns a Redactor with the given options. The options are copied.
 func New(opts Options) *Redactor {
-	r := &Redactor{rules: standardRules(opts.Hosts)}
+	r := new(Redactor)
+	for _, rules := range standardRules() {
+		r.add(rules...)
+	}
+	r.add(domainRules(opts.Hosts)...)
 	if opts.Emails {
-		r.rules = append(r.rules, rule{"e-mail addresses", bytesOf("@"), emails})
+		r.add(emailRules...)
 	}
 	return r
 }
@@ -115,15 +123,29 @@ func (r *Redactor) pass(text string) string {
 	if len(found) == 0 {
 		return text
 	}
-	return splice(text, merge(found))
+	return splice(text, merge(text, found))
 }
 
+// find appends what the rules find in text, in no particular order and
+// possibly overlapping.
 func (r *Redactor) find(text string, found []span) []span {
-	present := bytesOf(text)
-	for i := range r.rules {
-		if r.rules[i].needs.meets(present) {
-			found = r.rules[i].find(text, found)
+	var resume [families]int
+	place := wordStart
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		rules := r.rules[place][c]
+		for k := range rules {
+			rule := &rules[k]
+			if !rule.opens(text, i) || i < resume[rule.family] {
+				continue
+			}
+			s := rule.read(text, i)
+			resume[rule.family] = max(s.end, resume[rule.family])
+			if s.end > s.start {
+				found = append(found, s)
+			}
 		}
+		place = placeAfter[c]
 	}
 	return found
 }

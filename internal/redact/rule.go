@@ -1,38 +1,100 @@
 package redact
 
-// A rule finds one family of things. Its find appends to found and may report
-// the same place as another rule; overlaps are settled later.
+import "strings"
+
+// A rule says that a literal may open a finding.
 type rule struct {
-	name  string
-	needs byteSet // text without any of these bytes holds nothing for the rule
-	find  func(text string, found []span) []span
+	family  family
+	literal string // in lower case unless the rule is exact
+	where   place
+	exact   bool
+
+	// read reads the finding whose literal stands at i. The span may start
+	// before the literal or behind it. A zero span means that there is none,
+	// an empty one that there is none for the family before its end either.
+	read func(text string, i int) span
 }
 
-func standardRules(domains []string) []rule {
-	return []rule{
-		{"private key blocks", bytesOf("-"), privateKeys},
-		{"stack traces", bytesOf(":("), stacks},
-		{"SQL statements", bytesOf("tTpPfFwW"), statements},
-		{"URLs", bytesOf("/"), urls(domains)},
-		{"connection strings", bytesOf("="), connectionStrings},
-		{"driver addresses", bytesOf("("), driverAddresses},
-		{"token shapes", bytesOf("_-.$eAL"), tokens},
-		{"bot tokens", bytesOf(":"), botTokens},
-		{"bearer tokens", bytesOf(" "), bearers},
-		{"secret fields", bytesOf("=:>"), fields},
-		{"secret flags", bytesOf("-"), flags},
-		{"paths", bytesOf(`/\`), paths},
-		{"internal hosts", bytesOf(".:-"), hosts(domains)},
-		{"hosts in network errors", bytesOf(" "), dialled},
-		{"IPv4 addresses", bytesOf("."), addresses4},
-		{"IPv6 addresses", bytesOf(":"), addresses6},
+// A place is where a literal may stand: at the start of a word only, or within
+// words, behind a letter or digit, as well.
+type place uint8
+
+const (
+	wordStart place = iota
+	anywhere
+)
+
+// placeAfter is the place of what follows a byte.
+var placeAfter = func() (after [256]place) {
+	for c := range after {
+		if alnum.has(byte(c)) {
+			after[c] = anywhere
+		}
+	}
+	return after
+}()
+
+// A family of rules reads no byte of a text twice in vain: behind one of its
+// findings it goes on at the end. That is what keeps reading linear.
+type family uint8
+
+const (
+	keyFamily family = iota
+	stackFamily
+	sqlFamily
+	urlFamily
+	pairFamily
+	tokenFamily
+	fieldFamily
+	pathFamily
+	hostFamily
+	addressFamily
+	emailFamily
+	families
+)
+
+// standardRules lists the tables. Their order does not matter.
+func standardRules() [][]rule {
+	return [][]rule{
+		keyRules, stackRules, sqlRules(), urlRules, dsnRules, shapeRules(), tokenRules,
+		fieldRules, pathRules, hostRules, leadRules(), addressRules,
 	}
 }
 
-// A byteSet is a set of bytes. Collecting the bytes of a text once lets most
-// rules be skipped without looking at it again.
+// add indexes rules by first byte, folded ones by both cases of it.
+func (r *Redactor) add(rules ...rule) {
+	for _, u := range rules {
+		first := u.literal[0]
+		r.addAt(u, first)
+		if !u.exact && lowers.has(first) {
+			r.addAt(u, first-'a'+'A')
+		}
+	}
+}
+
+// addAt enters a rule for each place where its literal may stand.
+func (r *Redactor) addAt(u rule, first byte) {
+	for p := wordStart; p <= u.where; p++ {
+		r.rules[p][first] = append(r.rules[p][first], u)
+	}
+}
+
+// opens reports that the rule's literal, whose first byte stands at i, stands
+// there whole. Most do not get past their second byte.
+func (u *rule) opens(text string, i int) bool {
+	if len(u.literal) > 1 && (i+1 == len(text) || fold(text[i+1]) != fold(u.literal[1])) {
+		return false
+	}
+	if u.exact {
+		return strings.HasPrefix(text[i:], u.literal)
+	}
+	return hasFold(text, i, u.literal)
+}
+
+// A byteSet is a set of bytes.
 type byteSet [4]uint64
 
+// bytesOf returns the set of the bytes of text.
 func bytesOf(text string) (set byteSet) {
 	for i := 0; i < len(text); i++ {
 		set[text[i]>>6] |= 1 << (text[i] & 63)
@@ -40,10 +102,12 @@ func bytesOf(text string) (set byteSet) {
 	return set
 }
 
+// meets reports a byte that is in both sets.
 func (s byteSet) meets(t byteSet) bool {
 	return s[0]&t[0]|s[1]&t[1]|s[2]&t[2]|s[3]&t[3] != 0
 }
 
+// has reports that c is in the set.
 func (s *byteSet) has(c byte) bool { return s[c>>6]>>(c&63)&1 != 0 }
 
 // union returns the bytes of s and of more.
@@ -76,6 +140,7 @@ func (s *byteSet) runBack(text string, i, limit int) int {
 
 const unlimited = 1 << 30
 
+// Sets that several rules share.
 var (
 	digits  = bytesOf("0123456789")
 	lowers  = bytesOf("abcdefghijklmnopqrstuvwxyz")
@@ -110,6 +175,7 @@ func hasFold(text string, i int, lower string) bool {
 	return true
 }
 
+// fold returns c in lower case.
 func fold(c byte) byte {
 	if uppers.has(c) {
 		return c + 'a' - 'A'

@@ -2,50 +2,33 @@ package redact
 
 import "strings"
 
-// A verb starts a statement; reads tells whether it really does.
-type verb struct {
-	word  string // in lower case
+// verbs open a statement if what follows reads like one.
+var verbs = []struct {
+	word  string
 	reads func(q query) bool
+}{
+	{"select", query.isSelect}, {"insert", query.isInsert}, {"replace", query.isInsert},
+	{"merge", query.isInsert}, {"update", query.isUpdate}, {"delete", query.isDelete},
+	{"create", query.isDefinition}, {"alter", query.isDefinition}, {"drop", query.isDefinition},
+	{"truncate", query.isDefinition}, {"with", query.isWith},
+	{"from", query.isFromClause}, {"where", query.isWhereClause},
 }
 
-var verbs = [256][]verb{
-	's': {{"select", query.isSelect}},
-	'i': {{"insert", query.isInsert}},
-	'r': {{"replace", query.isInsert}},
-	'u': {{"update", query.isUpdate}},
-	'd': {{"delete", query.isDelete}, {"drop", query.isDefinition}},
-	'c': {{"create", query.isDefinition}},
-	'a': {{"alter", query.isDefinition}},
-	't': {{"truncate", query.isDefinition}},
-	'f': {{"from", query.isFromClause}},
-	'w': {{"with", query.isWith}, {"where", query.isWhereClause}},
-	'm': {{"merge", query.isInsert}},
-}
-
-// statements finds SQL. Its verbs are ordinary words, so capitals alone are not
+// sqlRules find SQL. Its verbs are ordinary words, so capitals alone are not
 // enough and a sentence that begins with "select a date from" is left alone:
 // it takes the punctuation of SQL, or capitals and the right second word.
-func statements(text string, found []span) []span {
-	from := fromFinder{text: text}
-	for i := 0; i < len(text); i++ {
-		candidates := verbs[fold(text[i])]
-		if candidates == nil || !startsWord(text, i) {
-			continue
-		}
-		for k := range candidates {
-			after := i + len(candidates[k].word)
-			if !hasFold(text, i, candidates[k].word) || after >= len(text) || !spaces.has(text[after]) {
-				continue
+func sqlRules() (out []rule) {
+	for _, v := range verbs {
+		read := func(text string, i int) span {
+			after := i + len(v.word)
+			if after == len(text) || !spaces.has(text[after]) || !v.reads(query{text, after, uppers.has(text[i+1])}) {
+				return span{}
 			}
-			if candidates[k].reads(query{text, after, uppers.has(text[i+1]), &from}) {
-				end := statementEnd(text, i)
-				found = append(found, span{i, end, statement})
-				i = end - 1
-				break
-			}
+			return span{i, statementEnd(text, i), statement}
 		}
+		out = append(out, rule{sqlFamily, v.word, wordStart, false, read})
 	}
-	return found
+	return out
 }
 
 // A query is a possible statement, read from behind its verb.
@@ -53,7 +36,6 @@ type query struct {
 	text  string
 	i     int
 	upper bool // the verb is in capitals
-	from  *fromFinder
 }
 
 // nameBytes make a table or column, quoted or not.
@@ -87,8 +69,10 @@ func (q query) punctuation() byte {
 // maxList is how far a list of columns may go before FROM.
 const maxList = 1000
 
+// isSelect trusts SELECT … FROM in capitals. In lower case the list of columns
+// has to be one: names and commas, a star, a call.
 func (q query) isSelect() bool {
-	if q.upper && q.from.within(q.i, maxList) {
+	if q.upper && q.reachesFrom() {
 		return !q.sees("and") && !q.sees("or")
 	}
 	columns := 0
@@ -119,14 +103,15 @@ func (q query) comesFrom(columns int, sure bool) bool {
 		}
 		q.i += k + 1
 	}
-	word, q := q.next()
+	from, q := q.next()
 	table, q := q.next()
-	if !strings.EqualFold(word, "from") || table == "" {
+	if !strings.EqualFold(from, "from") || table == "" {
 		return false
 	}
 	return sure || q.hasClause() || columns > 1 && q.ends()
 }
 
+// isKeyword reports a word where a column should stand: it is a sentence.
 func isKeyword(name string) bool {
 	return strings.EqualFold(name, "from") || strings.EqualFold(name, "select") || strings.EqualFold(name, "and")
 }
@@ -134,7 +119,7 @@ func isKeyword(name string) bool {
 // ends reports that nothing but the end of a statement follows.
 func (q query) ends() bool {
 	c := q.punctuation()
-	return c == 0 || c == ';' || c == ')' || quotes.has(c)
+	return c == 0 || c == ';' || c == ':' || c == ')' || quotes.has(c)
 }
 
 // hasClause reports a clause that follows a table and is not English.
@@ -168,6 +153,7 @@ func (q query) compares() bool {
 	return false
 }
 
+// isInsert reports INTO a table and what only a statement has behind it.
 func (q query) isInsert() bool {
 	if !q.sees("into") {
 		return false
@@ -178,6 +164,7 @@ func (q query) isInsert() bool {
 	return table != "" && (c == '(' || q.sees("values") || q.sees("select") || q.sees("set") || q.upper && q.sees("using"))
 }
 
+// isUpdate reports "table SET column =". The sign is what prose never has.
 func (q query) isUpdate() bool {
 	table, q := q.next()
 	if table == "" || !q.sees("set") {
@@ -188,6 +175,7 @@ func (q query) isUpdate() bool {
 	return column != "" && q.punctuation() == '='
 }
 
+// isDelete takes capitals, or a condition that compares.
 func (q query) isDelete() bool {
 	if !q.sees("from") {
 		return false
@@ -197,19 +185,37 @@ func (q query) isDelete() bool {
 	return table != "" && (q.upper || q.hasClause())
 }
 
-// isDefinition reports CREATE TABLE x and its like. It takes capitals, or the
-// bracket of a list of columns.
+// isDefinition reports CREATE TABLE x and its like. It takes the bracket of a
+// list of columns, or capitals and a clause or the end.
 func (q query) isDefinition() bool {
 	object, after := q.next()
-	switch strings.ToLower(object) {
-	case "table", "index", "unique", "view", "database", "schema", "user", "role", "trigger", "function", "column":
-	default:
+	for containsFold(modifiers, object) {
+		object, after = after.next()
+	}
+	if !containsFold(objects, object) {
 		return false
 	}
 	name, rest := after.next()
-	return name != "" && (q.upper && uppers.has(object[0]) || rest.punctuation() == '(')
+	if name == "" || rest.punctuation() == '(' {
+		return name != ""
+	}
+	clause, _ := rest.next()
+	return q.upper && uppers.has(object[0]) && (rest.ends() || containsFold(definitionClauses, clause))
 }
 
+// modifiers may stand before the objects that a definition creates.
+var (
+	modifiers = []string{"unique", "temporary", "temp", "materialized", "or", "replace"}
+	objects   = []string{"table", "index", "view", "database", "schema", "user", "role", "trigger", "function", "column"}
+)
+
+// definitionClauses follow the name of what is created, altered or dropped.
+var definitionClauses = []string{
+	"add", "alter", "as", "cascade", "column", "drop", "enable", "exists", "identified", "index", "like",
+	"modify", "not", "on", "owner", "rename", "restrict", "returns", "set", "using", "with",
+}
+
+// isWith reports "name AS (", a common table expression.
 func (q query) isWith() bool {
 	name, q := q.next()
 	if name == "" || !q.sees("as") {
@@ -228,29 +234,17 @@ func (q query) isFromClause() bool {
 
 func (q query) isWhereClause() bool { return q.upper && q.compares() }
 
-// A fromFinder answers where the next FROM in capitals stands, looking at no
-// part of the text twice.
-type fromFinder struct {
-	text string
-	at   int // the last one found; len(text) if there is none
-}
-
-func (f *fromFinder) within(i, limit int) bool {
-	if f.at < i {
-		f.at = nextFrom(f.text, i)
-	}
-	return f.at < len(f.text) && f.at-i < limit
-}
-
-func nextFrom(text string, i int) int {
-	for {
-		k := strings.Index(text[i:], "FROM")
+// reachesFrom reports FROM in capitals before the list of columns gets too long.
+func (q query) reachesFrom() bool {
+	list := q.text[q.i:min(len(q.text), q.i+maxList)]
+	for i := 0; ; {
+		k := strings.Index(list[i:], "FROM")
 		if k < 0 {
-			return len(text)
+			return false
 		}
 		i += k + len("FROM")
-		if !word.has(text[i-len("FROM")-1]) && endsWord(text, i) {
-			return i - len("FROM")
+		if !word.has(list[i-len("FROM")-1]) && endsWord(list, i) {
+			return true
 		}
 	}
 }

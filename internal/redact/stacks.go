@@ -2,56 +2,32 @@ package redact
 
 import "strings"
 
-// stacks finds stack traces of Go, Python, the JVM, JavaScript, .NET, PHP,
-// Ruby and Rust. Frames with nothing but white space between them are one
-// finding, and so is a trace flattened into one line.
-func stacks(text string, found []span) []span {
-	from := len(found)
-	found = goroutines(text, found)
-	found = tracebacks(text, found)
-	found = frames(text, found)
-	return join(text, found, from)
+// stackRules find frames and whole traces of Go, Python, the JVM, JavaScript,
+// .NET, PHP and Ruby. Frames with nothing but white space between them become
+// one finding, and so does a trace flattened into one line.
+var stackRules = []rule{
+	{stackFamily, "goroutine ", wordStart, true, goTrace},
+	{stackFamily, "\n\t/", anywhere, true, goFrame},
+	{stackFamily, pythonHeader, anywhere, true, pythonTrace},
+	{stackFamily, `File "`, wordStart, true, fileFrame},
+	{stackFamily, "at ", wordStart, true, atFrame},
+	{stackFamily, "... ", anywhere, true, moreFrames},
+	{stackFamily, "#", anywhere, true, phpFrame},
+	{stackFamily, ".rb:", anywhere, true, rubyFrame},
 }
 
-// join makes one of neighbouring frames.
-func join(text string, found []span, from int) []span {
-	if len(found) == from {
-		return found
+// goTrace reads a Go trace: a header, then lines that look like frames.
+func goTrace(text string, start int) span {
+	i := start + len("goroutine ")
+	id := digits.run(text, i, 20)
+	if id == i || !strings.HasPrefix(text[id:], " [") {
+		return span{}
 	}
-	out := append(found[:from:from], merge(found[from:])...)
-	kept := out[:from+1]
-	for _, s := range out[from+1:] {
-		last := &kept[len(kept)-1]
-		if spaces.run(text, last.end, unlimited) >= s.start {
-			last.end = s.end
-			continue
-		}
-		kept = append(kept, s)
+	end := lineEnd(text, id)
+	for end < len(text) && isGoLine(text[end+1:lineEnd(text, end+1)]) {
+		end = lineEnd(text, end+1)
 	}
-	return kept
-}
-
-// goroutines finds Go traces: a header, then lines that look like frames.
-func goroutines(text string, found []span) []span {
-	const header = "goroutine "
-	for i := 0; ; {
-		k := strings.Index(text[i:], header)
-		if k < 0 {
-			return found
-		}
-		start := i + k
-		i = start + len(header)
-		id := digits.run(text, i, 20)
-		if id == i || !strings.HasPrefix(text[id:], " [") {
-			continue
-		}
-		i = lineEnd(text, id)
-		for end := i; end < len(text) && isGoLine(text[end+1:lineEnd(text, end+1)]); {
-			end = lineEnd(text, end+1)
-			i = end
-		}
-		found = append(found, span{start, i, stackTrace})
-	}
+	return span{start, end, stackTrace}
 }
 
 // lineEnd returns the position of the line break at or after i.
@@ -62,6 +38,8 @@ func lineEnd(text string, i int) int {
 	return len(text)
 }
 
+// isGoLine reports a line of a Go trace: a position, a call, who started the
+// goroutine, and what the runtime adds.
 func isGoLine(line string) bool {
 	line = strings.TrimSuffix(line, "\r")
 	return strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "created by ") ||
@@ -70,19 +48,12 @@ func isGoLine(line string) bool {
 		strings.HasSuffix(line, ")") && strings.Contains(line, ".") && strings.Contains(line, "(")
 }
 
-// tracebacks finds Python's header and the indented lines below it. The line
-// that names the exception is left for its message.
-func tracebacks(text string, found []span) []span {
-	const header = "Traceback (most recent call last):"
-	for i := 0; ; {
-		k := strings.Index(text[i:], header)
-		if k < 0 {
-			return found
-		}
-		start := i + k
-		i = indentedEnd(text, start+len(header))
-		found = append(found, span{start, i, stackTrace})
-	}
+const pythonHeader = "Traceback (most recent call last):"
+
+// pythonTrace reads the header and the indented lines below it. The line that
+// names the exception is left for its message.
+func pythonTrace(text string, start int) span {
+	return span{start, indentedEnd(text, start+len(pythonHeader)), stackTrace}
 }
 
 // indentedEnd returns the end of the indented lines that follow i.
@@ -93,38 +64,24 @@ func indentedEnd(text string, i int) int {
 	return i
 }
 
-// frames finds single frames by what starts them.
-func frames(text string, found []span) []span {
-	for i := 0; i < len(text); i++ {
-		end := 0
-		switch c := text[i]; {
-		case c == 'a' && strings.HasPrefix(text[i:], "at ") && startsWord(text, i):
-			end = atFrame(text, i+len("at "))
-		case c == 'F' && strings.HasPrefix(text[i:], `File "`):
-			end = fileFrame(text, i+len(`File "`))
-		case c == '#' && i+1 < len(text) && digits.has(text[i+1]):
-			end = phpFrame(text, i+1)
-		case c == '.' && i+2 < len(text):
-			i, end = dotFrame(text, i)
-		case c == '\n' && strings.HasPrefix(text[i:], "\n\t/"):
-			i, end = goFrame(text, i)
-		}
-		if end > 0 {
-			found = append(found, span{i, end, stackTrace})
-			i = end - 1
-		}
-	}
-	return found
-}
-
 // maxFrame bounds the search for the end of a frame.
 const maxFrame = 300
 
+// frameName is what a function is called in the traces of all languages, and
+// what a script's address is made of.
 var frameName = word.union("$.<>/[]-:@`+~")
 
-// atFrame reads what follows "at ": pkg.Class.method(File.java:12), fn
-// (file:///x.js:1:2), /x.js:1:2 or Ns.Class.Method(args) in file:line 3.
-func atFrame(text string, i int) int {
+// atFrame reads "at " and pkg.Class.method(File.java:12), fn (file:///x.js:1:2),
+// /x.js:1:2 or Ns.Class.Method(args) in file:line 3.
+func atFrame(text string, i int) span {
+	if end := framePlace(text, i+len("at ")); end > 0 {
+		return span{i, end, stackTrace}
+	}
+	return span{}
+}
+
+// framePlace returns the end of the function and its position at i, or 0.
+func framePlace(text string, i int) int {
 	for _, modifier := range []string{"async ", "new "} {
 		if strings.HasPrefix(text[i:], modifier) {
 			i += len(modifier)
@@ -155,6 +112,8 @@ func skipAlias(text string, i int) int {
 	return i
 }
 
+// parenFrame reads the bracket behind a function's name: a position in a file,
+// or the words a runtime has for none. In "at noon (12:30)" there is no file.
 func parenFrame(text string, open int) int {
 	k := strings.IndexByte(text[open:], ')')
 	if k < 0 {
@@ -189,67 +148,67 @@ func hasPosition(name string) bool {
 	return start < len(name) && start > 1 && name[start-1] == ':'
 }
 
-// fileFrame reads what follows `File "`: x.py", line 3, in f, and the line of
-// source below.
-func fileFrame(text string, i int) int {
-	end := min(len(text), i+maxFrame)
-	k := strings.Index(text[i:end], `", line `)
+// fileFrame reads File "x.py", line 3, in f, and the line of source below.
+func fileFrame(text string, start int) span {
+	end := min(len(text), start+maxFrame)
+	k := strings.Index(text[start:end], `", line `)
 	if k < 0 {
-		return 0
+		return span{}
 	}
-	i = digits.run(text, i+k+len(`", line `), 7)
+	i := digits.run(text, start+k+len(`", line `), 7)
 	if strings.HasPrefix(text[i:], ", in ") {
 		i = nonSpace.run(text, i+len(", in "), maxFrame)
 	}
-	return indentedEnd(text, i)
+	return span{start, indentedEnd(text, i), stackTrace}
 }
 
-// phpFrame reads what follows "#": 0 /srv/x.php(12): f().
-func phpFrame(text string, i int) int {
-	i = digits.run(text, i, 3)
-	head := text[i:min(len(text), i+maxFrame)]
-	if line := lineEnd(head, 0); strings.HasPrefix(head, " /") && strings.Contains(head[:line], ".php(") || strings.HasPrefix(head[:line], " {main}") {
-		return i + line
+// phpFrame reads #0 /srv/x.php(12): f() and #1 {main}.
+func phpFrame(text string, start int) span {
+	i := digits.run(text, start+1, 3)
+	if i == start+1 {
+		return span{}
 	}
-	return 0
+	line := text[i:min(len(text), i+maxFrame)]
+	line = line[:lineEnd(line, 0)]
+	if strings.HasPrefix(line, " {main}") || strings.HasPrefix(line, " /") && strings.Contains(line, ".php(") {
+		return span{start, i + len(line), stackTrace}
+	}
+	return span{}
 }
 
-// dotFrame reads frames with nothing before the file: "... 12 more" of the JVM
-// and Ruby's x.rb:12:in 'f'.
-func dotFrame(text string, dot int) (start, end int) {
-	if strings.HasPrefix(text[dot:], "... ") {
-		n := digits.run(text, dot+4, 6)
-		if n > dot+4 && (strings.HasPrefix(text[n:], " more") || strings.HasPrefix(text[n:], " common frames")) {
-			return dot, lineEnd(text, n)
-		}
+// moreFrames reads the JVM's "... 12 more".
+func moreFrames(text string, start int) span {
+	i := start + len("... ")
+	n := digits.run(text, i, 6)
+	if n > i && (strings.HasPrefix(text[n:], " more") || strings.HasPrefix(text[n:], " common frames")) {
+		return span{start, lineEnd(text, n), stackTrace}
 	}
-	if strings.HasPrefix(text[dot:], ".rb:") || strings.HasPrefix(text[dot:], ".rs:") {
-		return sourceFrame(text, dot)
-	}
-	return dot, 0
+	return span{}
 }
 
-func sourceFrame(text string, dot int) (start, end int) {
-	line := digits.run(text, dot+4, 7)
-	if line == dot+4 || !strings.HasPrefix(text[line:], ":in ") {
-		return dot, 0
+// rubyFrame reads x.rb:12:in 'f', of which ".rb:" stands at i.
+func rubyFrame(text string, i int) span {
+	from := i + len(".rb:")
+	line := digits.run(text, from, 7)
+	if line == from || !strings.HasPrefix(text[line:], ":in ") {
+		return span{}
 	}
-	end = line + len(":in ")
+	end := line + len(":in ")
 	name := text[end:min(len(text), end+maxFrame)]
 	if name, _, _ = strings.Cut(name, "\n"); len(name) > 1 && quotes.has(name[0]) {
 		end += 1 + strings.IndexByte(name[1:], '\'') + 1
 	}
-	return urlWord.runBack(text, dot, maxFrame), end
+	return span{urlWord.runBack(text, i, maxFrame), end, stackTrace}
 }
 
 // goFrame reads "\n\t/x.go:12 +0x1d" and the line before it, which names the
 // function.
-func goFrame(text string, br int) (start, end int) {
+func goFrame(text string, br int) span {
 	line := text[br+1 : lineEnd(text, br+1)]
 	if !strings.Contains(line[:min(len(line), maxFrame)], ".go:") {
-		return br, 0
+		return span{}
 	}
-	start = max(0, br-maxFrame)
+	start := max(0, br-maxFrame)
 	start += strings.LastIndexByte(text[start:br], '\n') + 1
-	return start, br + 1 + len(line)
+	return span{start, br + 1 + len(line), stackTrace}
 }

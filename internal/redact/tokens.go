@@ -1,7 +1,5 @@
 package redact
 
-import "strings"
-
 // A shape is a token that says whose it is: a fixed prefix, then a run of
 // certain characters. Prefixes come from the providers' own documentation.
 type shape struct {
@@ -62,45 +60,31 @@ var shapes = []shape{
 	{"AGE-SECRET-KEY-1", &alnum, 20, 0, false, privateKey},
 }
 
-var (
-	passwordHash = base64s.union("./$,=")
-	shapesAt     = indexShapes()
-)
+// passwordHash is what crypt(3) writes behind the name of the algorithm.
+var passwordHash = base64s.union("./$,=")
 
-// indexShapes groups the table by first byte.
-func indexShapes() (at [256][]shape) {
-	for _, s := range shapes {
-		at[s.prefix[0]] = append(at[s.prefix[0]], s)
+// shapeRules makes a rule of each shape.
+func shapeRules() []rule {
+	var out []rule
+	for k := range shapes {
+		out = append(out, rule{tokenFamily, shapes[k].prefix, wordStart, true, shapes[k].read})
 	}
-	return at
+	return out
 }
 
-func tokens(text string, found []span) []span {
-	for i := 0; i < len(text); i++ {
-		candidates := shapesAt[text[i]]
-		if candidates == nil || !startsWord(text, i) {
-			continue
-		}
-		for k := range candidates {
-			if end := candidates[k].match(text, i); end > 0 {
-				found = append(found, span{i, end, candidates[k].kind})
-				i = end - 1
-				break
-			}
-		}
-	}
-	return found
+// tokenRules find tokens that are more than a prefix and a run.
+var tokenRules = []rule{
+	{tokenFamily, ":AA", anywhere, true, botToken},
+	{tokenFamily, "bearer ", wordStart, false, bearer},
 }
 
 // certain is the length from which a run needs no digit to be a token. It also
 // bounds how much of a run is read in vain.
 const certain = 128
 
-// match returns the end of the token at i, or 0.
-func (s *shape) match(text string, i int) int {
-	if !strings.HasPrefix(text[i:], s.prefix) {
-		return 0
-	}
+// read reads the run behind the prefix. A run that is too long for its shape
+// is something else, such as base64 that happens to contain the prefix.
+func (s *shape) read(text string, i int) span {
 	from := i + len(s.prefix)
 	limit := unlimited
 	if s.max > 0 {
@@ -109,11 +93,11 @@ func (s *shape) match(text string, i int) int {
 	end := s.chars.run(text, from, limit)
 	switch n := end - from; {
 	case n < s.min || s.max > 0 && n > s.max:
-		return 0
+		return span{}
 	case s.mixed && n < certain && !hasDigit(text[from:end]):
-		return 0
+		return span{}
 	}
-	return trimDots(text, end)
+	return span{i, trimDots(text, end), s.kind}
 }
 
 // trimDots gives the full stops of a sentence back to it.
@@ -124,70 +108,24 @@ func trimDots(text string, end int) int {
 	return end
 }
 
+// hasDigit and hasLetter are how a token differs from a word and from a number.
 func hasDigit(text string) bool  { return digits.meets(bytesOf(text)) }
 func hasLetter(text string) bool { return letters.meets(bytesOf(text)) }
 
-// botTokens finds chat-bot tokens: a numeric id, ":AA" and 33 characters.
-func botTokens(text string, found []span) []span {
-	for i := 0; ; {
-		k := strings.Index(text[i:], ":AA")
-		if k < 0 {
-			return found
-		}
-		at := i + k
-		i = at + len(":AA")
-		start, end := digits.runBack(text, at, 14), urlSafe.run(text, i, 64)
-		if at-start >= 6 && end-i >= 30 {
-			found = append(found, span{start, end, token})
-			i = end
-		}
+// botToken reads a chat bot's token: a numeric id, ":AA" and some 33 characters.
+func botToken(text string, i int) span {
+	start, end := digits.runBack(text, i, 14), urlSafe.run(text, i+1, unlimited)
+	if i-start < 6 || end-i < 30 {
+		return span{}
 	}
+	return span{start, end, token}
 }
 
-// bearers finds "Bearer <token>" outside a header.
-func bearers(text string, found []span) []span {
-	for i := 0; ; {
-		k := strings.Index(text[i:], "earer ")
-		if k < 0 {
-			return found
-		}
-		i += k + len("earer ")
-		end := valueEnd(text, i)
-		if end-i >= 16 && secretish(text[i:end]) {
-			found = append(found, span{i, end, token})
-			i = end
-		}
+// bearer reads "Bearer <token>" outside a header.
+func bearer(text string, i int) span {
+	i += len("bearer ")
+	if end := valueEnd(text, i); end-i >= 16 && secretish(text[i:end]) {
+		return span{i, end, token}
 	}
-}
-
-// privateKeys finds PEM blocks of private keys, to the end of the text if the
-// block was cut.
-func privateKeys(text string, found []span) []span {
-	const begin, end = "-----BEGIN ", "-----END "
-	for i := 0; ; {
-		k := strings.Index(text[i:], begin)
-		if k < 0 {
-			return found
-		}
-		start := i + k
-		i = start + len(begin)
-		title, _, _ := strings.Cut(text[i:min(len(text), i+64)], "-----")
-		if !strings.Contains(title, "PRIVATE KEY") {
-			continue
-		}
-		stop := len(text)
-		if k := strings.Index(text[i:], end); k >= 0 {
-			stop = pemEnd(text, i+k+len(end))
-		}
-		found = append(found, span{start, stop, privateKey})
-		i = stop
-	}
-}
-
-// pemEnd returns the end of the closing line whose title starts at i.
-func pemEnd(text string, i int) int {
-	if k := strings.Index(text[i:min(len(text), i+64)], "-----"); k >= 0 {
-		return i + k + len("-----")
-	}
-	return len(text)
+	return span{}
 }

@@ -24,31 +24,27 @@ var webhooks = []string{
 // urlStops end a URL in running text.
 var urlStops = spaces.union("\"'`<>\\{}|^")
 
-// urls finds URLs that carry a password or point inside, and file URLs. A
+// managed are the internal domains, for the hosts of URLs.
+var managed = indexDomains(internalDomains)
+
+// urlRules find URLs that carry a password or point inside, and file URLs. A
 // public URL stays; its secret parameters are fields.
-func urls(domains []string) func(string, []span) []span {
-	inside := indexDomains(internalDomains, domains)
-	return func(text string, found []span) []span {
-		for i := 0; ; {
-			k := strings.Index(text[i:], "://")
-			if k < 0 {
-				return found
-			}
-			at := i + k
-			i = at + len("://")
-			start := schemeStart(text, at)
-			if start == at {
-				continue
-			}
-			end := urlEnd(text, i)
-			if kind, ok := judgeURL(text[start:at], text[i:end], inside); ok {
-				found = append(found, span{start, end, kind})
-			}
-			i = end
-		}
+var urlRules = []rule{{urlFamily, "://", anywhere, true, readURL}}
+
+// readURL reads a URL as a whole and passes over it even if it may stay.
+func readURL(text string, i int) span {
+	start, from := schemeStart(text, i), i+len("://")
+	if start == i {
+		return span{}
 	}
+	end := urlEnd(text, from)
+	if kind, ok := judgeURL(text[start:i], text[from:end]); ok {
+		return span{start, end, kind}
+	}
+	return span{end, end, 0}
 }
 
+// schemeBytes may stand in a scheme, RFC 3986, section 3.1.
 var schemeBytes = alnum.union("+-.")
 
 // schemeStart returns where the scheme before at starts, "jdbc:" and the like included.
@@ -62,6 +58,7 @@ func schemeStart(text string, at int) int {
 	return start
 }
 
+// isOuterScheme reports the interfaces that put their name before a scheme.
 func isOuterScheme(name string) bool { return name == "jdbc" || name == "r2dbc" || name == "odbc" }
 
 // urlEnd returns the end of the URL whose authority starts at i, without the
@@ -79,7 +76,7 @@ func urlEnd(text string, i int) int {
 
 // judgeURL decides by scheme, userinfo and host what a URL gives away.
 // rest is what follows "://".
-func judgeURL(name, rest string, inside suffixes) (kind, bool) {
+func judgeURL(name, rest string) (kind, bool) {
 	authority := rest
 	if k := strings.IndexAny(rest, "/?#"); k >= 0 {
 		authority = rest[:k]
@@ -94,7 +91,7 @@ func judgeURL(name, rest string, inside suffixes) (kind, bool) {
 		return connection, true
 	case at > 0 && carriesPassword(authority[:at]):
 		return connection, true
-	case containsFold(webSchemes, name) && isInside(authority[at+1:], inside):
+	case containsFold(webSchemes, name) && isInside(authority[at+1:]):
 		return host, true
 	}
 	return token, slices.ContainsFunc(webhooks, func(w string) bool { return strings.Contains(rest, w) })
@@ -124,7 +121,7 @@ func carriesPassword(userinfo string) bool {
 
 // isInside reports a host that only the inside of a network can reach: a
 // single label, an address, an internal domain.
-func isInside(authority string, inside suffixes) bool {
+func isInside(authority string) bool {
 	name := authority
 	if k := strings.LastIndexByte(name, ':'); k >= 0 && !strings.HasSuffix(name, "]") {
 		name = name[:k]
@@ -132,5 +129,5 @@ func isInside(authority string, inside suffixes) bool {
 	if name == "" || masked(name) || dotted.run(name, 0, unlimited) < len(name) && name[0] != '[' {
 		return false
 	}
-	return !strings.Contains(name, ".") || isAddress(name) || inside.match(name)
+	return !strings.Contains(name, ".") || isAddress(name) || managed.match(name)
 }

@@ -39,6 +39,7 @@ func (v *view) decode() bool {
 	return true
 }
 
+// back returns the offset in the original of what stands at i.
 func (v *view) back(i int) int32 {
 	if v.origin == nil {
 		return int32(i)
@@ -59,6 +60,7 @@ func (v *view) translate(found []span) {
 	}
 }
 
+// hasEscape reports anything to undo. Text without is not copied.
 func hasEscape(text string) bool {
 	for i := 0; i < len(text); i++ {
 		k := strings.IndexAny(text[i:], `\%`)
@@ -91,6 +93,8 @@ func unescape(text string) (r rune, size int) {
 	return literal, 1
 }
 
+// unescapeJSON reads an escape of JSON. An unknown one stands for itself: text
+// is not always JSON, and a Windows path has backslashes too.
 func unescapeJSON(text string) (r rune, size int) {
 	const names, values = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	if k := strings.IndexByte(names, text[1]); k >= 0 {
@@ -102,6 +106,7 @@ func unescapeJSON(text string) (r rune, size int) {
 	return literal, 1
 }
 
+// hexValue returns the value of hexadecimal digits.
 func hexValue(digits string) (n rune) {
 	for i := 0; i < len(digits); i++ {
 		c := fold(digits[i])
@@ -113,6 +118,7 @@ func hexValue(digits string) (n rune) {
 	return n
 }
 
+// appendUnescaped appends what unescape read, where c is the byte it read from.
 func appendUnescaped(text []byte, r rune, c byte) []byte {
 	switch {
 	case r == literal:

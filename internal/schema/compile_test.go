@@ -164,6 +164,9 @@ func TestFacts(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "c"}, s.Properties())
 	assert.Equal(t, []string{"d", "aa"}, s.UnknownTop(parse(t, `{"a":1,"c":1,"x-y":1,"d":1,"aa":2}`)))
 
+	assert.True(t, s.Admits(map[string]any{"a": json.Number("1")}))
+	assert.False(t, s.Admits(map[string]any{"b": nil}))
+
 	closed := compile(t, `{"properties":{"a":{}},"additionalProperties":{"type":"string"}}`, schema.Strict)
 	assert.False(t, closed.Required())
 	assert.Nil(t, closed.UnknownTop(parse(t, `{"z":"1"}`)))

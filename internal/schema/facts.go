@@ -81,3 +81,26 @@ func mentionsNames(v any) bool {
 	}
 	return false
 }
+
+// Admits reports whether a decoded value, with numbers as [json.Number], is
+// valid. It judges examples before they are shown; documents go to
+// [Schema.Validate], which also minds names that differ in case only.
+func (s *Schema) Admits(v any) bool {
+	return s.engine.validate(v, size(v)) == nil
+}
+
+// size counts the values in v.
+func size(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, sub := range v {
+			n += size(sub)
+		}
+	case []any:
+		for _, sub := range v {
+			n += size(sub)
+		}
+	}
+	return n
+}
