@@ -124,7 +124,7 @@ var conversation = []step{
 		title: "The service is down: the last good answer, marked as old",
 		tool:  "get_price", args: `{"sku":"L-1"}`,
 		faults: []fault{down, down, down},
-		want:   want{attempts: 3, requests: 3, note: prompts.NoteDegraded},
+		want:   want{attempts: 3, requests: 3, note: prompts.NoteLastKnownGood},
 	},
 }
 
