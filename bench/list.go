@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// The names of the variants.
+const (
+	Failsafe  = "failsafe-go"                 // retry, breaker, timeout
+	Abandon   = "failsafe-go + goroutine"     // the same, able to abandon an attempt
+	Peers     = "decode + schema + goroutine" // the same after decoding and validation
+	Direct    = "the tool alone"
+	Unwatched = "guard, no observer"
+	AllOn     = "guard, all on"
+	Rendered  = "guard, no observer, rendered"
+)
+
+// Cases returns all there is to measure.
+func Cases() []Case {
+	return []Case{
+		plain(), parallel(), schema(), aroundJSON(), failures(), refusal(),
+	}
+}
+
+func plain() Case {
+	return Case{Name: "plain", Variants: []Variant{
+		{Name: Failsafe, New: failsafeOf(newPeer, noop, noArgs, nil)},
+		{Name: Abandon, New: abandonOf(noop, noArgs, nil)},
+		{Name: Unwatched, New: guardOf("", noop, quick, noArgs, ""), Bounds: []Bound{{Beside: Abandon}}},
+		{Name: AllOn, New: guardOf("", noop, observed, noArgs, ""), Bounds: []Bound{
+			{Beside: Abandon, Time: 1, Allocs: 14, Bytes: 1024},
+			{Beside: Failsafe, Time: 1, Allocs: 9, Stretch: true},
+		}},
+	}}
+}
+
+func parallel() Case {
+	return Case{Name: "parallel", Parallel: true, Variants: []Variant{
+		{Name: Abandon, New: abandonOf(noop, noArgs, nil)},
+		{Name: AllOn, New: guardOf("", noop, observed, noArgs, ""), Bounds: []Bound{{Beside: Abandon}}},
+	}}
+}
+
+func schema() Case {
+	return Case{Name: "schema", Variants: []Variant{
+		{Name: Peers, New: peersOf(noop, fourArgs)},
+		{Name: Unwatched, New: guardOf(schemaText, noop, quick, fourArgs, ""), Bounds: []Bound{{Beside: Peers}}},
+		{Name: AllOn, New: guardOf(schemaText, noop, observed, fourArgs, ""), Bounds: []Bound{
+			{Beside: Peers, Time: .5, Share: .8},
+		}},
+	}}
+}
+
+func aroundJSON() Case {
+	return Case{Name: "JSON tool", Variants: []Variant{
+		{Name: Direct, New: direct(jsonTool, fourArgs)},
+		{Name: Failsafe, New: failsafeOf(newPeer, jsonTool, fourArgs, nil)},
+		{Name: Abandon, New: abandonOf(jsonTool, fourArgs, nil)},
+		{Name: Unwatched, New: guardOf(schemaText, jsonTool, quick, fourArgs, ""), Bounds: []Bound{{Beside: Failsafe}}},
+		{Name: AllOn, New: guardOf(schemaText, jsonTool, observed, fourArgs, ""), Bounds: []Bound{
+			{Beside: Failsafe, Time: 1.25},
+			{Beside: Abandon},
+		}},
+	}}
+}
+
+func failures() Case {
+	return Case{Name: "3 failures", Variants: []Variant{
+		{Name: Failsafe, New: failsafeOf(newPeer, down, noArgs, errDown)},
+		{Name: Abandon, New: abandonOf(down, noArgs, errDown)},
+		{Name: Unwatched, New: guardOf("", down, quick, noArgs, toolguard.CodeUnknownError), Bounds: []Bound{
+			{Beside: Failsafe, Time: 1, Allocs: 63},
+		}},
+		{Name: AllOn, New: guardOf("", down, observed, noArgs, toolguard.CodeUnknownError), Bounds: []Bound{{Beside: Abandon}}},
+	}}
+}
+
+func refusal() Case {
+	return Case{Name: "open breaker", Variants: []Variant{
+		{Name: Failsafe, New: failsafeOf(newOpenPeer, noop, noArgs, circuitbreaker.ErrOpen)},
+		{Name: Unwatched, New: refusalOf(nil, false), Bounds: []Bound{{Beside: Failsafe, Nanos: 1000}}},
+		{Name: Rendered, New: refusalOf(nil, true), Bounds: []Bound{{Beside: Failsafe}}},
+		{Name: AllOn, New: refusalOf(new(observer), false), Bounds: []Bound{{Beside: Failsafe}}},
+	}}
+}

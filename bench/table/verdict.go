@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolguard-go/toolguard/bench"
+)
+
+// verdict is one promise and whether the row keeps it.
+type verdict struct {
+	beside string
+	ratio  float64
+	terms  []string
+	hope   bool
+}
+
+func (r *row) judge(rows []*row, b bench.Bound) verdict {
+	other := r.beside(rows, b.Beside)
+	v := verdict{beside: b.Beside, ratio: r.min() / other.min(), hope: b.Stretch}
+	v.term(b.Time > 0, v.ratio <= b.Time, "≤ %.2f×", b.Time)
+	v.term(b.Nanos > 0, r.min() <= float64(b.Nanos), "≤ %d ns", b.Nanos)
+	v.term(b.Allocs > 0, r.allocs <= b.Allocs, "≤ %d allocs", b.Allocs)
+	v.term(b.Bytes > 0, r.bytes <= b.Bytes, "≤ %d B", b.Bytes)
+	v.term(b.Share > 0, float64(r.allocs) <= b.Share*float64(other.allocs), "≤ %.2f× allocs", b.Share)
+	return v
+}
+
+// term adds one part of the promise, if it is part of it.
+func (v *verdict) term(promised, kept bool, format string, limit any) {
+	mark := " ok"
+	if !kept {
+		mark = " over"
+	}
+	if promised {
+		v.terms = append(v.terms, fmt.Sprintf(format, limit)+mark)
+	}
+}
+
+// String is the promise with its marks; "" where nothing is promised.
+func (v verdict) String() string {
+	text := strings.Join(v.terms, ", ")
+	if v.hope {
+		text = "stretch: " + text
+	}
+	return text
+}
