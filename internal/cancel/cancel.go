@@ -34,6 +34,7 @@ func (c *Context) Value(key any) any { return c.parent.Value(key) }
 
 // Done implements [context.Context].
 func (c *Context) Done() <-chan struct{} {
+	c.inherit()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done == nil {
@@ -47,9 +48,18 @@ func (c *Context) Done() <-chan struct{} {
 
 // Err implements [context.Context].
 func (c *Context) Err() error {
+	c.inherit()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
+}
+
+// inherit does not wait for the owner to notice that the parent has ended: who
+// cancels a context and asks its child must not hear that all is well.
+func (c *Context) inherit() {
+	if err := c.parent.Err(); err != nil {
+		c.Cancel(err)
+	}
 }
 
 // Cancel ends the context with err; only the first call counts.
