@@ -30,7 +30,7 @@ import (
 //	returns text, returns json, returns error
 //	              what the tool does; without one, it echoes its arguments.
 //	              "quoted" may precede text and error
-//	want          the facts of the answer; see [want]. It ends the call
+//	want          the facts of the answer, as listed at transcript.want. It ends the call
 //
 // A new tool section starts over with another guard.
 func TestTranscripts(t *testing.T) {
@@ -43,29 +43,29 @@ func TestTranscripts(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			rule, sections := readTranscript(t, string(text))
+			rule, parts := readTranscript(t, string(text))
 			assert.Contains(t, rule, "Report: ", "a transcript names the report it comes from")
-			s := &recording{t: t, file: file}
-			for _, section := range sections {
-				s.play(section)
+			s := &transcript{t: t, file: file}
+			for _, part := range parts {
+				s.play(part)
 			}
 			assert.NotZero(t, s.settled, "%s wants nothing", file)
 		})
 	}
 }
 
-// section is one part of a transcript, with the line it begins at.
-type section struct {
+// transcriptPart is one part of a transcript, with the line it begins at.
+type transcriptPart struct {
 	name, text string
 	line       int
 }
 
-func readTranscript(t *testing.T, text string) (rule string, sections []section) {
+func readTranscript(t *testing.T, text string) (rule string, parts []transcriptPart) {
 	t.Helper()
 	var b strings.Builder
 	end := func() {
-		if n := len(sections); n > 0 {
-			sections[n-1].text = b.String()
+		if n := len(parts); n > 0 {
+			parts[n-1].text = b.String()
 		} else {
 			rule = b.String()
 		}
@@ -74,17 +74,17 @@ func readTranscript(t *testing.T, text string) (rule string, sections []section)
 	for i, line := range strings.SplitAfter(text, "\n") {
 		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, " --\n"), "-- "); ok && strings.HasSuffix(line, " --\n") {
 			end()
-			sections = append(sections, section{name: name, line: i + 1})
+			parts = append(parts, transcriptPart{name: name, line: i + 1})
 			continue
 		}
 		b.WriteString(line)
 	}
 	end()
-	return rule, sections
+	return rule, parts
 }
 
-// recording plays one transcript.
-type recording struct {
+// transcript plays one transcript.
+type transcript struct {
 	t       *testing.T
 	file    string
 	settled int
@@ -97,15 +97,15 @@ type recording struct {
 	ran    json.RawMessage // what the tool got; nil if it did not run
 }
 
-func (s *recording) play(sec section) {
-	where := fmt.Sprintf("%s:%d", s.file, sec.line)
-	text := strings.TrimSuffix(sec.text, "\n")
-	if name, ok := strings.CutPrefix(sec.name, "quoted "); ok {
+func (s *transcript) play(part transcriptPart) {
+	where := fmt.Sprintf("%s:%d", s.file, part.line)
+	text := strings.TrimSuffix(part.text, "\n")
+	if name, ok := strings.CutPrefix(part.name, "quoted "); ok {
 		unquoted, err := strconv.Unquote(text)
 		require.NoError(s.t, err, where)
-		sec.name, text = name, unquoted
+		part.name, text = name, unquoted
 	}
-	switch sec.name {
+	switch part.name {
 	case "tool":
 		s.tool(where, text)
 	case "schema":
@@ -125,13 +125,13 @@ func (s *recording) play(sec section) {
 	case "want":
 		s.want(where, text)
 	default:
-		require.Fail(s.t, "unknown section "+sec.name, where)
+		require.Fail(s.t, "unknown section "+part.name, where)
 	}
 }
 
-func (s *recording) tool(where, text string) {
+func (s *transcript) tool(where, text string) {
 	s.info, s.opts, s.guard = toolguard.Info{Name: "echo", Effect: toolguard.ReadOnly}, toolguard.Options{}, nil
-	for _, f := range facts(s.t, where, text) {
+	for _, f := range transcriptFacts(s.t, where, text) {
 		switch f.key {
 		case "name":
 			s.info.Name = f.value
@@ -149,10 +149,10 @@ func (s *recording) tool(where, text string) {
 	}
 }
 
-// Info and Call make a recording the tool of its own guard.
-func (s *recording) Info() toolguard.Info { return s.info }
+// Info and Call make a transcript the tool of its own guard.
+func (s *transcript) Info() toolguard.Info { return s.info }
 
-func (s *recording) Call(_ context.Context, args json.RawMessage) (toolguard.Result, error) {
+func (s *transcript) Call(_ context.Context, args json.RawMessage) (toolguard.Result, error) {
 	s.ran = args
 	if s.answer != nil {
 		return s.answer(args)
@@ -160,7 +160,7 @@ func (s *recording) Call(_ context.Context, args json.RawMessage) (toolguard.Res
 	return toolguard.Result{JSON: args}, nil
 }
 
-func (s *recording) build(where string) {
+func (s *transcript) build(where string) {
 	if s.guard != nil {
 		return
 	}
@@ -169,9 +169,9 @@ func (s *recording) build(where string) {
 	require.NoError(s.t, err, where)
 }
 
-func (s *recording) described(where, text string) {
+func (s *transcript) described(where, text string) {
 	s.settled++
-	for _, f := range facts(s.t, where, text) {
+	for _, f := range transcriptFacts(s.t, where, text) {
 		if f.key == "refused" {
 			_, err := toolguard.New(s, &s.opts)
 			assert.ErrorContains(s.t, err, f.value, where)
@@ -202,13 +202,13 @@ func (s *recording) described(where, text string) {
 //	example:      the example that goes with the violations
 //	reads:        part of what the model reads
 //	never reads:  not part of it
-func (s *recording) want(where, text string) {
+func (s *transcript) want(where, text string) {
 	s.settled++
 	s.build(where)
 	s.ran = nil
 	env := s.guard.Do(s.t.Context(), toolguard.Call{ID: "call_7", Args: json.RawMessage(s.args)})
-	assertSound(s.t, &env, where)
-	got := wanted{answer: "ok", ran: string(s.ran), reads: env.ForModel()}
+	assertAnswer(s.t, &env, where)
+	got := transcriptWant{answer: "ok", ran: string(s.ran), reads: env.ForModel()}
 	for _, n := range env.Notes {
 		got.notes = append(got.notes, string(n.Kind))
 	}
@@ -221,18 +221,18 @@ func (s *recording) want(where, text string) {
 			got.violations = append(got.violations, strings.TrimSpace(v.Path+" "+v.Rule))
 		}
 	}
-	got.compare(s.t, where, facts(s.t, where, text))
+	got.compare(s.t, where, transcriptFacts(s.t, where, text))
 }
 
-// wanted are the facts of an answer.
-type wanted struct {
+// transcriptWant holds the facts of an answer.
+type transcriptWant struct {
 	answer, outcome, ran, example, reads string
 	notes, violations                    []string
 }
 
-func (got *wanted) compare(t *testing.T, where string, want []fact) {
+func (got *transcriptWant) compare(t *testing.T, where string, want []transcriptFact) {
 	t.Helper()
-	var expected wanted
+	var expected transcriptWant
 	for _, f := range want {
 		switch f.key {
 		case "answer":
@@ -260,7 +260,7 @@ func (got *wanted) compare(t *testing.T, where string, want []fact) {
 }
 
 // String writes the facts as a transcript does.
-func (w wanted) String() string {
+func (w transcriptWant) String() string {
 	text := "answer: " + w.answer
 	for _, line := range [...]string{"outcome: " + w.outcome, "ran: " + w.ran, "notes: " + strings.Join(w.notes, " ")} {
 		if !strings.HasSuffix(line, ": ") {
@@ -273,10 +273,10 @@ func (w wanted) String() string {
 	return text
 }
 
-// fact is one "key: value" line.
-type fact struct{ key, value string }
+// transcriptFact is one "key: value" line.
+type transcriptFact struct{ key, value string }
 
-func facts(t *testing.T, where, text string) (out []fact) {
+func transcriptFacts(t *testing.T, where, text string) (out []transcriptFact) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
@@ -284,13 +284,13 @@ func facts(t *testing.T, where, text string) (out []fact) {
 			continue
 		}
 		require.True(t, ok, "%s: %q is no fact", where, line)
-		out = append(out, fact{key, strings.TrimSpace(value)})
+		out = append(out, transcriptFact{key, strings.TrimSpace(value)})
 	}
 	return out
 }
 
-// assertSound checks what is promised of every answer, whatever the case.
-func assertSound(t *testing.T, env *toolguard.Envelope, where string) {
+// assertAnswer checks what is promised of every answer, whatever the case.
+func assertAnswer(t *testing.T, env *toolguard.Envelope, where string) {
 	t.Helper()
 	assert.Equal(t, env.OK, env.Error == nil, where)
 	rendered, err := json.Marshal(env)
