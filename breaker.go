@@ -148,8 +148,10 @@ var (
 func newBreaker(p BreakerPolicy) *breaker {
 	b := &breaker{openFor: p.OpenFor}
 	settings := gobreaker.Settings{
-		MaxRequests:   1,
-		Timeout:       p.OpenFor,
+		MaxRequests: 1,
+		// It refuses up to and including its timeout, but the time we name is
+		// when the next call is let through.
+		Timeout:       max(p.OpenFor-1, 1),
 		ReadyToTrip:   p.tripped,
 		OnStateChange: b.changed,
 		IsExcluded:    func(err error) bool { return err == errNeutral },
