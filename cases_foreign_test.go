@@ -195,15 +195,15 @@ func TestOddErrorsHaveAnAnswer(t *testing.T) {
 	})
 }
 
-// link is a value that may contain itself.
-type link struct {
-	Next *link `json:"next"`
+// caseLink is a value that may contain itself.
+type caseLink struct {
+	Next *caseLink `json:"next"`
 }
 
 // Report: rilldata/rill#8521 (case f06)
 func TestResultThatCannotBeWrittenIsStillASuccess(t *testing.T) {
 	t.Parallel()
-	ring := &link{}
+	ring := &caseLink{}
 	ring.Next = ring
 	for name, out := range map[string]any{
 		"not a number":       map[string]float64{"rate": math.NaN()},
