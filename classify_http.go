@@ -58,6 +58,9 @@ func (d *diagnosis) consult(record *evidence.Attempt) {
 	if wait, ok := record.RetryAfter(); ok && d.RetryAfter == 0 && d.Code.row().retry != retryNever {
 		d.RetryAfter = wait
 	}
+	if d.Code == CodeBadResponse && d.Message == "" && record.LastLost() {
+		d.Code, d.detail = CodeConnectionLost, "recorded: the answer broke off"
+	}
 	status, ok := record.LastStatus()
 	if d.Code != CodeUnknownError || d.Message != "" || !ok || status < 400 {
 		return

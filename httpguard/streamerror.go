@@ -58,13 +58,15 @@ func (e *TruncatedError) Error() string {
 // of the output, and a second try would show it again.
 func (e *TruncatedError) Partial() bool { return e.data > 0 }
 
-// Unwrap returns [io.ErrUnexpectedEOF] and the error of the source. A bare EOF is
-// left out: code that takes it for a proper end must not find it.
+// Unwrap returns [io.ErrUnexpectedEOF], as the read of a connection that it was,
+// and the error of the source. A bare EOF is left out: code that takes it for a
+// proper end must not find it.
 func (e *TruncatedError) Unwrap() []error {
+	ended := &net.OpError{Op: "read", Err: io.ErrUnexpectedEOF}
 	if e.cause == io.EOF {
-		return []error{io.ErrUnexpectedEOF}
+		return []error{ended}
 	}
-	return []error{io.ErrUnexpectedEOF, e.cause}
+	return []error{ended, e.cause}
 }
 
 // EndsWith returns an [IdleOptions.Terminator] that wants the stream to end with

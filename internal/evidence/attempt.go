@@ -160,6 +160,16 @@ func (a *Attempt) LastStatus() (int, bool) {
 	return a.last.Status, a.last.Status != 0
 }
 
+// LastLost reports whether the answer to the request begun last broke off.
+func (a *Attempt) LastLost() bool {
+	if a == nil {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.last != nil && a.last.Request.Lost
+}
+
 // RetryAt returns the latest instant any answer with status 400 or above asked
 // to be left alone until; beyond [MaxRequests] only the request begun last is
 // considered. It may lie in the past.
