@@ -1,0 +1,118 @@
+package toolguard_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// Report: cloudwego/eino#493 (case a04)
+func TestExecutedArgumentsAreExposed(t *testing.T) {
+	t.Parallel()
+	var ran string
+	g := caseGuard(t, toolguard.Info{Schema: json.RawMessage(`{"properties":{"n":{"type":"integer"}}}`)}, nil,
+		func(_ context.Context, args json.RawMessage) (toolguard.Result, error) {
+			ran = string(args)
+			copy(args, "######") // a tool may do as it likes with its copy
+			return toolguard.Result{Text: "done"}, nil
+		})
+	for _, text := range []string{"", "null", `{"n": "3",}`, `{"n": 3}`} {
+		env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(text)})
+		require.True(t, env.OK)
+		assert.Equal(t, ran, string(env.Args), "for %q", text)
+		assert.True(t, json.Valid(env.Args))
+	}
+}
+
+// Report: lsdefine/GenericAgent#746 (case a06)
+func TestPreviewOfBadArgumentsIsShort(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"cut off":    `{"content": "` + strings.Repeat("lorem ipsum ", 17_000),
+		"an array":   `["` + strings.Repeat("lorem ipsum ", 17_000) + `"]`,
+		"not JSON":   strings.Repeat("lorem ipsum ", 17_000),
+		"one string": `"` + strings.Repeat("lorem ipsum ", 17_000) + `"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := caseGuard(t, toolguard.Info{}, nil, succeeding).Do(t.Context(), toolguard.Call{Args: json.RawMessage(text)})
+			require.Equal(t, toolguard.CategoryParam, env.Error.Category)
+			assertAnswer(t, &env, name)
+			assert.Less(t, strings.Count(env.ForModel(), "lorem"), 20)
+			assert.Contains(t, env.ForModel(), fmt.Sprint(len(text)), "the full length is stated")
+		})
+	}
+}
+
+// Report: nst/JSONTestSuite, test_parsing (case a21)
+func TestDepthAndSizeAreBounded(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		text, rule string
+	}{
+		"deep arrays":      {strings.Repeat("[", 100_000), "depth"},
+		"deep objects":     {strings.Repeat(`{"":`, 100_000), "depth"},
+		"closed again":     {`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + "}", "depth"},
+		"deep in a string": {`"` + strings.Repeat("[", 1000) + `"`, "not_object"},
+		"large":            {`{"a":"` + strings.Repeat("x", 1<<20) + `"}`, "size"},
+		"large number":     {`{"a":` + strings.Repeat("9", 2000) + `}`, "digits"},
+		"large exponent":   {`{"a":1e9999999}`, "exponent"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			call, runs := caseSteps(succeeding)
+			env := caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, nil, call).Do(t.Context(), toolguard.Call{Args: json.RawMessage(tt.text)})
+			require.False(t, env.OK)
+			assertAnswer(t, &env, name)
+			assert.Equal(t, tt.rule, env.Error.Violations[0].Rule)
+			assert.Zero(t, runs())
+		})
+	}
+}
+
+// Report: google-labs-code/stitch-sdk#367, samanhappy/mcphub#1024, anthropics/claude-code#77106 (case d03)
+func TestBadSchemaConcernsItsToolAlone(t *testing.T) {
+	t.Parallel()
+	dangling := toolguard.Info{Name: "tree", Schema: json.RawMessage(`{"type":"object","properties":{"below":{"$ref":"#/$defs/Leaf"},"name":{"type":"string"}}}`)}
+	_, err := toolguard.New(caseTool{dangling, succeeding}, nil)
+	require.ErrorContains(t, err, "tree")
+	require.ErrorContains(t, err, "#/$defs/Leaf")
+
+	g := caseGuard(t, dangling, &toolguard.Options{Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient}}, succeeding)
+	assert.Len(t, g.Describe().NotEnforced, 1)
+	assert.True(t, g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"below": 1, "name": "oak"}`)}).OK)
+	env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"below": 1, "name": 2}`)})
+	assert.Equal(t, toolguard.CodeSchemaViolation, caseCode(env), "the rest of the schema is in force")
+}
+
+// Report: santhosh-tekuri/jsonschema#224, #207, xeipuuv/gojsonschema#129 (case d19)
+func TestGuardsAreMadeConcurrently(t *testing.T) {
+	t.Parallel()
+	texts := map[string]bool{ // and whether it can be a schema
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`: true,
+		`{"type":"object","properties":{"a":{"type":"string","format":"date"}}}`:                    true,
+		`{"type":"object","properties":{"a":{"pattern":"("}}}`:                                      false,
+		`{]`:  false,
+		`"x"`: false,
+		``:    true,
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		for text, good := range texts {
+			all.Go(func() {
+				_, err := toolguard.New(caseTool{toolguard.Info{Name: "any", Schema: json.RawMessage(text)}, succeeding}, nil)
+				assert.Equal(t, good, err == nil, "%s: %v", text, err)
+			})
+		}
+	}
+	all.Wait()
+}

@@ -1,0 +1,94 @@
+package toolguard_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// TestRealSchemas makes a guard of every published tool schema it finds in a
+// folder beside the repository, and lets the guard's own example pass. Without
+// the folder there is nothing to do.
+func TestRealSchemas(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../shared/schemas/*.jsonl")
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("there are no collected schemas beside the repository")
+	}
+	var n schemaCounts
+	for _, file := range files {
+		f, err := os.Open(file)
+		require.NoError(t, err)
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 16<<20)
+		for lines.Scan() {
+			n.try(t, lines.Bytes())
+		}
+		require.NoError(t, lines.Err())
+	}
+	require.NotZero(t, n.all)
+	t.Logf("%d schemas: %d refused strictly, leniently %d rewritten, %d partly not enforced, %d constrain nothing; %d examples, %d without",
+		n.all, n.strict, n.rewritten, n.notEnforced, n.nothing, n.examples, n.noExample)
+	assert.LessOrEqual(t, n.noExample, n.examples/100, "examples are the rule")
+}
+
+type schemaCounts struct{ all, rewritten, notEnforced, nothing, examples, noExample, strict int }
+
+func (n *schemaCounts) try(t *testing.T, line []byte) {
+	var tool struct {
+		Server, Tool string
+		InputSchema  json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(line, &tool))
+	n.all++
+	name := tool.Server + "/" + tool.Tool
+	info := toolguard.Info{Name: "real", Schema: tool.InputSchema}
+	opts := &toolguard.Options{Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient}}
+	g, err := toolguard.New(caseTool{info, succeeding}, opts)
+	if !assert.NoError(t, err, name) {
+		return
+	}
+	d := g.Describe()
+	n.rewritten += min(len(d.SchemaRewrites), 1)
+	n.notEnforced += min(len(d.NotEnforced), 1)
+	if d.ConstrainsNothing {
+		n.nothing++
+	}
+	if _, err := toolguard.New(caseTool{info, succeeding}, nil); err != nil {
+		n.strict++
+		assert.True(t, d.ConstrainsNothing || len(d.SchemaRewrites)+len(d.NotEnforced) > 0, "%s: what is not enforced is said", name)
+	}
+	n.example(t, g, name)
+}
+
+// example sends what is certainly wrong, where anything is, and then the example
+// that came with the refusal.
+func (n *schemaCounts) example(t *testing.T, g *toolguard.Guard, name string) {
+	for _, wrong := range []string{`{}`, `{"\u0000":{}}`} {
+		env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(wrong)})
+		if env.OK {
+			continue
+		}
+		require.Equal(t, toolguard.CodeSchemaViolation, env.Error.Code, name)
+		assertAnswer(t, &env, name)
+		if env.Error.Example == nil {
+			n.noExample++
+			t.Logf("no example for %s", name)
+			return
+		}
+		n.examples++
+		again := g.Do(t.Context(), toolguard.Call{Args: env.Error.Example})
+		assert.True(t, again.OK, "%s: the example %s is refused: %v", name, env.Error.Example, again.Err())
+		assert.Empty(t, again.Notes, "%s: the example is repaired", name)
+		return
+	}
+}
