@@ -52,7 +52,7 @@ func TestPreviewOfBadArgumentsIsShort(t *testing.T) {
 	}
 }
 
-// Report: nst/JSONTestSuite, test_parsing (case a21)
+// Report: nst/JSONTestSuite, test_parsing (case a21), dynamiq-ai/dynamiq#761 (case d12)
 func TestDepthAndSizeAreBounded(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -115,4 +115,29 @@ func TestGuardsAreMadeConcurrently(t *testing.T) {
 		}
 	}
 	all.Wait()
+}
+
+func TestDigestKnowsACallByItsMeaning(t *testing.T) {
+	t.Parallel()
+	digest := func(source, args string) toolguard.Digest {
+		seen := &caseEvents{}
+		g := caseGuard(t, toolguard.Info{Source: source}, &toolguard.Options{Observer: seen}, succeeding)
+		g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(args)})
+		d := seen.of(toolguard.EventCall)[0].Digest
+		require.NotEqual(t, toolguard.Digest{}, d, "of %q", args)
+		return d
+	}
+	// Report: BaseIntelligence/bounty-challenge#52101 (case i03)
+	first := digest("files", `{"name":"a","row":1}`)
+	for _, same := range []string{`{ "row": 1, "name": "a" }`, `{"name":"\u0061","row":1.0}`, `{"name":"a","row":10e-1}`} {
+		assert.Equal(t, first, digest("files", same), same)
+	}
+	for _, other := range []string{`{"name":"a","row":"1"}`, `{"name":"A","row":1}`, `{"name":"a","row":1.0000000000000000001}`} {
+		assert.NotEqual(t, first, digest("files", other), other)
+	}
+	// Report: juspay/neurolink#943 (case i15)
+	assert.NotEqual(t, first, digest("archive", `{"name":"a","row":1}`), "the same name from elsewhere is another tool")
+	// Report: OpenRouterTeam/typescript-agent#89 (case i07)
+	assert.Equal(t, digest("files", `{"name":`), digest("files", `{"name":`), "what cannot be read is known by its bytes")
+	assert.NotEqual(t, digest("files", `{"name":`), digest("files", `{"name`))
 }
