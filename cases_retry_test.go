@@ -74,7 +74,8 @@ func TestLongWaitEndsTheCallAndNamesTheTime(t *testing.T) {
 			caseBubble(t, func(t *testing.T) {
 				seconds := fmt.Sprint(int(wait / time.Second))
 				call, runs := caseSteps(failing(reply(429, seconds)))
-				g := caseGuard(t, toolguard.Info{Effect: toolguard.Idempotent, SingleRequest: true}, nil, call)
+				g := caseGuard(t, toolguard.Info{Effect: toolguard.Idempotent, SingleRequest: true},
+					&toolguard.Options{Timeout: toolguard.TimeoutPolicy{Budget: caseForever}}, call) // there would be time
 				began := time.Now()
 				env := caseDo(t.Context(), g)
 				assert.Zero(t, time.Since(began))
