@@ -93,7 +93,7 @@ func TestLongWaitEndsTheCallAndNamesTheTime(t *testing.T) {
 }
 
 // Report: HKUDS/nanobot#2760, mpfaffenberger/code_puppy#317, livekit/agents#5335 (case g06)
-func TestOneLayerRetries(t *testing.T) {
+func TestNestedGuardsDoNotMultiplyAttempts(t *testing.T) {
 	caseBubble(t, func(t *testing.T) {
 		call, runs := caseSteps(failing(reply(503, "")))
 		info := toolguard.Info{Name: "forecast", Effect: toolguard.ReadOnly}
