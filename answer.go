@@ -12,7 +12,8 @@ import (
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
-// answer turns how the call stands into the envelope. It is the one exit.
+// answer turns how the call stands into the envelope. It is the one exit, and
+// changes nothing.
 func (c *call) answer() (e Envelope) {
 	defer func() {
 		if recover() != nil {
@@ -21,15 +22,14 @@ func (c *call) answer() (e Envelope) {
 	}()
 	e = Envelope{
 		OK: c.failure == nil, CallID: c.in.ID, Tool: c.guard.info.Name, Args: c.doc.Text, Key: c.keyIfMade(),
-		Attempts: c.attempts, Degraded: c.source,
+		Attempts: c.attempts, Degraded: c.source, Notes: c.notes,
 		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
 	}
 	if e.OK {
-		c.answerSuccess(&e)
+		e.Result = *c.result
 	} else {
 		c.answerFailure(&e)
 	}
-	e.Notes = c.spell(e.words)
 	return e
 }
 
@@ -45,23 +45,12 @@ func (c *call) lastResort() Envelope {
 	}
 }
 
-func (c *call) answerSuccess(e *Envelope) {
-	e.Result = c.presentable(*c.result)
-	if e.Result.content() == "" && len(e.Result.Parts) == 0 && len(c.notes) == 0 {
-		c.notes = append(c.notes, Note{Kind: prompts.NoteEmptySuccess})
-	}
-	if poses(e.Result.content(), e.words) {
-		c.notes = append(c.notes, Note{Kind: prompts.NoteWrappedAsData})
-	}
-}
-
 func (c *call) answerFailure(e *Envelope) {
 	f := c.failure
 	if f.adopted != nil {
 		c.answerAdopted(e, f.adopted)
 		return
 	}
-	f.incident = incident()
 	var v prompts.Vars
 	c.vars(&v)
 	step, resend := c.step()
@@ -69,8 +58,9 @@ func (c *call) answerFailure(e *Envelope) {
 	e.Error = &Failure{
 		Category: f.Code.Category(), Code: f.Code, Retryable: resend, Outcome: c.outcome,
 		RetryAfter: f.RetryAfter, Quote: c.quote(e.words),
-		Violations: c.violationsIn(e.words), More: f.more, Example: f.example, Incident: f.incident,
+		Example: f.example, Incident: f.incident,
 	}
+	e.Error.Violations, e.Error.More = c.violationsIn(e.words)
 	if f.RetryAfter > 0 {
 		e.RetryAt = time.Now().Add(f.RetryAfter)
 	}
@@ -91,7 +81,6 @@ func (c *call) answerAdopted(e *Envelope, inner *Envelope) {
 	if e.Key == "" {
 		e.Key = inner.Key
 	}
-	c.notes = append(c.notes, inner.Notes...)
 }
 
 // vars are what the phrases of a failure may speak of.
@@ -201,14 +190,13 @@ func incident() string {
 }
 
 // spell puts the notes into words.
-func (c *call) spell(words *prompts.Catalogue) []Note {
+func (c *call) spell(words *prompts.Catalogue) {
 	for i := range c.notes {
 		n := &c.notes[i]
 		if n.Text == "" {
 			n.Text = string(words.AppendNote(nil, n.Kind, c.noteVars(n)))
 		}
 	}
-	return c.notes
 }
 
 func (c *call) noteVars(n *Note) *prompts.Vars {

@@ -5,43 +5,50 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolguard-go/toolguard/internal/cause"
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
-// attempt makes one attempt and reports whether it failed, so that the next step
-// is to think about another. A refusal is no attempt.
-func (c *call) attempt() bool {
+// place finds a place for the next attempt, or settles the call with a refusal
+// and returns nil. Waiting may take long: what may have changed is looked at again.
+func (c *call) place() *attempt {
 	if !c.ready() {
-		return false
+		return nil
 	}
 	s, ok := c.guard.limiter.acquire(c.ctx, c.left(c.guard.opts.Concurrency.Wait), c.resource())
 	if !ok {
-		return c.refuse(c.unplacedCode(), 0)
+		c.refuse(c.unplacedCode(), 0)
+		return nil
 	}
-	if !c.placed(&s) {
-		s.releasePlace()
-		s.leaveQueue()
-		return false
+	if a := c.permitted(&s); a != nil {
+		return a
 	}
-	return c.failure != nil
+	s.releasePlace()
+	s.leaveQueue()
+	return nil
 }
 
-// placed goes on once there is a place, the wait for which may have taken long.
-// It reports whether an attempt was made, which has then let go of the place.
-func (c *call) placed(s *slot) bool {
+// permitted begins the attempt, if there is time left and the breaker allows it.
+func (c *call) permitted(s *slot) *attempt {
 	if !c.ready() {
-		return false
+		return nil
 	}
 	limit, ok := c.attemptLimit()
 	if !ok {
-		return c.refuse(CodeBudgetExhausted, 0)
+		c.refuse(CodeBudgetExhausted, 0)
+		return nil
 	}
 	p, wait, ok := c.guard.breakers.acquire(c.breakerKey())
 	if !ok {
-		return c.refuse(CodeBreakerOpen, wait)
+		c.refuse(CodeBreakerOpen, wait)
+		return nil
 	}
-	c.conduct(s, &p, limit)
-	return true
+	c.attempts++
+	c.guard.counters.attempts.Add(1)
+	a := &attempt{call: c, number: c.attempts, limit: limit, slot: *s, permit: p}
+	a.Init(c.ctx)
+	a.startSpan()
+	return a
 }
 
 // ready looks at what may have changed while the call waited.
@@ -73,35 +80,40 @@ func (c *call) reserve() time.Duration {
 	return c.guard.opts.Timeout.Budget / 4
 }
 
-// conduct runs the attempt and lets go of what it held, on every path.
-func (c *call) conduct(s *slot, p *permit, limit time.Duration) {
-	c.attempts++
-	c.guard.counters.attempts.Add(1)
-	ctx, endSpan := c.startSpan(c.ctx, EventAttempt)
-	a := c.start(ctx, s, limit)
-	returned := c.await(a)
-	c.read(a, returned)
-	changes := p.report(c.breakerVerdict(limit))
-	s.releasePlace()
-	if returned {
-		s.leaveQueue()
+// weigh takes over what the attempt came to and lets go of what it held, but for
+// its turn on a resource while it still runs.
+func (c *call) weigh(a *attempt) {
+	lost := a.abandoned()
+	c.last = a
+	c.read(a, lost)
+	changes := a.permit.report(c.breakerVerdict(a.limit))
+	a.slot.releasePlace()
+	if !lost {
+		a.slot.leaveQueue()
 	}
-	c.note(a, changes, endSpan)
+	c.note(a, changes)
 }
 
-// read takes over what the attempt came to.
-func (c *call) read(a *attempt, returned bool) {
+// read says what the attempt came to.
+func (c *call) read(a *attempt, lost bool) {
 	switch {
-	case !returned:
+	case lost:
 		c.failAttempt(a, &diagnosis{Verdict: Verdict{Code: a.stopCode()}}, nil)
-	case a.diagnosis != nil:
-		c.failAttempt(a, a.diagnosis, a.err)
+	case a.failed():
+		d := a.diagnose()
+		c.failAttempt(a, d, a.err)
 		c.failure.control = a.control
 	case a.result.extra.adopted() != nil:
 		c.adopt(a, a.result.extra.envelope)
 	default:
 		c.succeed(a, &a.result)
 	}
+}
+
+// failed reports whether the tool returned an error. A typed nil is none.
+func (a *attempt) failed() bool {
+	a.typedNil = a.err != nil && cause.IsNil(a.err)
+	return a.err != nil && !a.typedNil
 }
 
 func (c *call) failAttempt(a *attempt, d *diagnosis, err error) {
@@ -195,11 +207,11 @@ func (c *call) resource() string {
 	return c.guard.args.resource(&c.doc, c.guard.opts.Concurrency.SerializeBy)
 }
 
-// late settles an abandoned attempt that ended after all.
+// late settles an abandoned attempt that ended after all. It runs on that
+// attempt's goroutine, which leads the call no longer.
 func (c *call) late(a *attempt) {
 	c.guard.counters.abandoned.Add(-1)
-	s := slot{limiter: c.guard.limiter, resource: a.resource}
-	s.leaveQueue()
+	a.slot.leaveQueue()
 	c.observeLate(a)
 }
 

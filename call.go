@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
-// call is one call on its way through the stages. Only the goroutine in Do
-// touches it, except where noted.
+// call is one call on its way through the stages. Only the goroutine that leads
+// it touches it, except where noted; when that sends on ends, it is for Do to read.
 type call struct {
 	guard *Guard
 	ctx   context.Context
@@ -21,8 +22,10 @@ type call struct {
 	scope *Scope
 	outer *attempt // the attempt this call was made from, if any
 	began time.Time
-	watch watch
+	ends  chan struct{}          // sent when the answer is there, and when it is told
 	key   atomic.Pointer[string] // the tool's goroutines may ask for it
+
+	current atomic.Pointer[attempt] // for Do, to interrupt it
 
 	doc      strictjson.Doc // the normalised document: what runs
 	mismatch *mismatch      // what the schema has against it
@@ -38,14 +41,15 @@ type call struct {
 	mute     bool // the host's redactor failed
 
 	// For the events.
-	stage   Stage
-	decided Decision
-	untold  bool          // the last attempt's event is not delivered
-	state   atomic.Uint32 // of the final delivery
-	why     string
-	last    *attempt      // the last attempt
-	ended   time.Duration // when it ended, since the call began
-	trace   *trace
+	stage    Stage
+	decided  Decision
+	untold   bool          // the last attempt's event is not delivered
+	finished bool          // nothing changes the call any more
+	state    atomic.Uint32 // of the final delivery
+	why      string
+	last     *attempt      // the last attempt
+	ended    time.Duration // when it ended, since the call began
+	trace    *trace
 }
 
 // failure is what went wrong, on its way to becoming words.
@@ -66,22 +70,71 @@ func (g *Guard) open(ctx context.Context, in Call) *call {
 	if ctx == nil {
 		ctx = context.Background() // a host's slip must not cost it the process
 	}
-	c := &call{guard: g, ctx: ctx, in: in, scope: scopeFrom(ctx), outer: attemptFrom(ctx), began: time.Now()}
+	c := &call{
+		guard: g, ctx: ctx, in: in, scope: scopeFrom(ctx), outer: attemptFrom(ctx),
+		began: time.Now(),
+	}
 	g.counters.calls.Add(1)
 	g.budget.call(c.began)
 	c.openSpan()
 	return c
 }
 
-// close ends them: one answer, one event.
+// await waits for the answer. If the caller gives up first, the attempt that runs
+// is told; a call between attempts notices by itself.
+func (c *call) await() {
+	select {
+	case <-c.ends:
+		return
+	case <-c.ctx.Done():
+	}
+	if a := c.current.Load(); a != nil {
+		a.interrupt(c.callerStop())
+	}
+	<-c.ends
+}
+
+// finish makes all that still changes the call, hands it over to Do, and then
+// tells the observer.
+func (c *call) finish() {
+	c.present()
+	c.finished = true
+	switch {
+	case c.guard.events != nil:
+		c.tell()
+	case c.ends != nil:
+		c.ends <- struct{}{}
+	}
+}
+
+// tell hands the call over and tells the observer of it. A call that was settled
+// before its first attempt is still on the caller's goroutine, where no foreign
+// code may run.
+func (c *call) tell() {
+	var t telling
+	c.telling(&t)
+	if c.ends == nil {
+		c.ends = make(chan struct{}, 1)
+		go c.tellNow(t)
+		return
+	}
+	c.ends <- struct{}{}
+	c.tellNow(t)
+}
+
+func (c *call) tellNow(t telling) {
+	defer func() { c.ends <- struct{}{} }()
+	c.guard.events.tell(c, &t)
+}
+
+// close ends the accounts: one answer, one event.
 func (g *Guard) close(c *call) Envelope {
 	if c.inside {
 		defer g.door.leave()
 	}
 	g.counters.count(c)
 	env := c.answer()
-	c.observeEnd(&env)
-	c.watch.stop()
+	g.events.told(c)
 	return env
 }
 
@@ -180,15 +233,27 @@ func (c *call) left(d time.Duration) time.Duration {
 // rescue turns a fault of the guard's own into an answer that claims nothing.
 func (c *call) rescue() {
 	v := recover()
-	if v == nil {
+	if v == nil || c.finished {
 		return
 	}
+	c.blame(&PanicError{Value: v, Stack: debug.Stack()})
+	defer func() {
+		if recover() != nil && c.ends != nil {
+			c.ends <- struct{}{}
+			c.ends <- struct{}{}
+		}
+	}()
+	c.finish()
+}
+
+func (c *call) blame(err error) {
+	d := diagnosis{Verdict: Verdict{Code: CodeInternalError}}
 	if c.attempts == 0 {
-		c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, &isolate.PanicError{Value: v})
-	} else {
-		c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err: errors.Join(c.lastErr(), &isolate.PanicError{Value: v})}
-		c.outcome = c.guard.info.outcomeOf(&c.failure.diagnosis, nil)
+		c.fail(d, err)
+		return
 	}
+	c.failure = &failure{diagnosis: d, err: errors.Join(c.lastErr(), err)}
+	c.outcome = c.guard.info.outcomeOf(&d, nil)
 }
 
 func (c *call) lastErr() error {

@@ -19,7 +19,8 @@ func (c *call) checkResult() {
 	if c.failure != nil || check == nil {
 		return
 	}
-	err := c.isolate(func(ctx context.Context) error { return check(ctx, *c.result) })
+	r := *c.result // a check that hangs may go on reading its own
+	err := c.isolate(func(ctx context.Context) error { return check(ctx, r) })
 	if err == nil || isolate.Misbehaved(err) || c.ctx.Err() != nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // events carries events to the observer without letting it hold a call up or
@@ -69,15 +70,15 @@ func (e *events) deliver(ctx context.Context, d delivery) {
 		e.enqueue(queued{ctx, d})
 		return
 	}
-	if !e.isolate(func() { e.hand(ctx, d) }) {
-		e.lost.Add(1)
-	}
+	e.lost.Add(1)
+	e.isolate(func() { e.hand(ctx, &d) })
 }
 
-// hand gives an event to the observer. It counts as lost until the observer has
-// returned from it, so that a panic or a hang on the way needs no other account.
-func (e *events) hand(ctx context.Context, d delivery) {
-	d.event.Lost = e.lost.Add(1) - 1
+// hand gives an event to the observer. It counted as lost before, and does until
+// the observer has returned from it: a panic or a hang on the way needs no other
+// account.
+func (e *events) hand(ctx context.Context, d *delivery) {
+	d.event.Lost = e.lost.Load() - 1
 	e.observer.Observe(ctx, d.event)
 	if d.end != nil {
 		d.end(d.event)
@@ -85,40 +86,66 @@ func (e *events) hand(ctx context.Context, d delivery) {
 	e.lost.Add(^uint64(0))
 }
 
-// deliverEnd hands over the events that end a call: the last attempt's, if it
-// waits, and the call's. They are made on the observer's goroutine, and the wait
-// is the call's own, so that a call with an observer costs little more than one
-// without.
-func (e *events) deliverEnd(c *call) {
+// telling is what ends a call: the event of its last attempt, if that waits, and
+// its own.
+type telling struct {
+	attempt, call delivery
+	both          bool
+}
+
+// tell hands over the events that end a call, on the goroutine that led it. Do
+// waits in told.
+func (e *events) tell(c *call, t *telling) {
 	switch {
 	case e.policy.Queue > 0:
-		if c.untold {
-			e.enqueue(queued{c.ctx, c.attemptEvent(c.decided, 0)})
+		if t.both {
+			e.enqueue(queued{c.ctx, t.attempt})
 		}
-		e.enqueue(queued{c.ctx, c.callEvent()})
-		return
+		e.enqueue(queued{c.ctx, t.call})
 	case e.stuck.Load() > 0:
-		e.lost.Add(c.undelivered())
-		return
-	}
-	c.watch.arm()
-	go e.handEnd(c)
-	if c.watch.wait(e.policy.Patience, nil) != signalReturned {
-		e.overdue(&c.state)
+		e.lost.Add(t.count())
+	default:
+		e.tellNow(c, t)
 	}
 }
 
-func (e *events) handEnd(c *call) {
+func (t *telling) count() uint64 {
+	if t.both {
+		return 2
+	}
+	return 1
+}
+
+func (e *events) tellNow(c *call, t *telling) {
+	e.lost.Add(t.count())
 	defer func() {
 		_ = recover() // what an observer panics with concerns nobody
-		if e.back(&c.state) {
-			c.watch.returned()
-		}
+		e.back(&c.state)
 	}()
-	if c.untold {
-		e.hand(c.ctx, c.attemptEvent(c.decided, 0))
+	if t.both {
+		e.hand(c.ctx, &t.attempt)
 	}
-	e.hand(c.ctx, c.callEvent())
+	e.hand(c.ctx, &t.call)
+}
+
+// told waits until the events are told, for at most the policy's patience.
+// Mostly they are already: only an observer that takes its time is timed.
+func (e *events) told(c *call) {
+	if e == nil || e.policy.Queue > 0 {
+		return
+	}
+	select {
+	case <-c.ends:
+		return
+	default:
+	}
+	timer := time.NewTimer(e.policy.Patience)
+	defer timer.Stop()
+	select {
+	case <-c.ends:
+	case <-timer.C:
+		e.overdue(&c.state)
+	}
 }
 
 // isolate runs observer code on a goroutine of its own and waits for at most the
@@ -128,21 +155,22 @@ func (e *events) isolate(f func()) bool {
 		return false
 	}
 	var state atomic.Uint32
-	var w watch
-	w.arm()
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		defer func() {
 			_ = recover()
-			if e.back(&state) {
-				w.returned()
-			}
+			e.back(&state)
 		}()
 		f()
 	}()
-	if w.wait(e.policy.Patience, nil) != signalReturned {
+	timer := time.NewTimer(e.policy.Patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
 		e.overdue(&state)
 	}
-	w.stop()
 	return true
 }
 
@@ -154,13 +182,11 @@ const (
 	runOverdue
 )
 
-// back says that a run has returned, and reports whether it is still waited for.
-func (e *events) back(state *atomic.Uint32) bool {
-	if state.CompareAndSwap(runWaited, runReturned) {
-		return true
+// back says that a run has returned.
+func (e *events) back(state *atomic.Uint32) {
+	if !state.CompareAndSwap(runWaited, runReturned) {
+		e.stuck.Add(-1)
 	}
-	e.stuck.Add(-1)
-	return false
 }
 
 // overdue says that a run is no longer waited for.
@@ -202,7 +228,8 @@ func (e *events) drain() {
 			empty = true
 			return
 		}
-		e.hand(q.ctx, q.delivery)
+		e.lost.Add(1)
+		e.hand(q.ctx, &q.delivery)
 	}
 }
 

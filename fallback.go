@@ -178,7 +178,10 @@ func (c *call) alternativeArgs(a *alternative) (args json.RawMessage, err error)
 		args, err = a.Args(c.argsCopy())
 		return err
 	})
-	return args, err
+	if err != nil {
+		return nil, err // it may still be writing
+	}
+	return args, nil
 }
 
 func (c *call) tryLastGood(f *fallback) {

@@ -222,41 +222,42 @@ func (c *call) effectiveDeadline() time.Time {
 	return own
 }
 
-// trace is what only some calls need for their events.
+// trace is what only some calls and attempts need for their events.
 type trace struct {
-	changes             []Transition
-	endCall, endAttempt func(Event)
-	rendered            string
-}
-
-// tracing returns the call's trace, making it if need be.
-func (c *call) tracing() *trace {
-	if c.trace == nil {
-		c.trace = new(trace)
-	}
-	return c.trace
+	changes []Transition
+	end     func(Event)
 }
 
 func (c *call) openSpan() {
-	if ctx, end := c.startSpan(c.ctx, EventCall); end != nil {
-		c.ctx, c.tracing().endCall = ctx, end
+	if ctx, end := c.span(EventCall); end != nil {
+		c.ctx, c.trace = ctx, &trace{end: end}
 	}
 }
 
-func (c *call) startSpan(ctx context.Context, kind EventKind) (context.Context, func(Event)) {
+func (a *attempt) startSpan() {
+	if ctx, end := a.call.span(EventAttempt); end != nil {
+		a.trace = &trace{end: end}
+		a.Init(ctx)
+	}
+}
+
+// span asks the observer for a span; end is nil if there is none.
+func (c *call) span(kind EventKind) (ctx context.Context, end func(Event)) {
 	if e := c.guard.events; e != nil && e.spans != nil {
-		return e.startSpan(ctx, c.newEvent(kind))
+		return e.startSpan(c.ctx, c.newEvent(kind))
 	}
-	return ctx, nil
+	return c.ctx, nil
 }
 
-// note remembers the attempt for its event, which waits until it is decided
-// what follows.
-func (c *call) note(a *attempt, changes []Transition, endSpan func(Event)) {
-	c.last, c.ended = a, time.Since(c.began)
+// note remembers that the attempt's event waits until it is decided what follows.
+func (c *call) note(a *attempt, changes []Transition) {
+	c.ended = time.Since(c.began)
 	c.untold = c.guard.events != nil
-	if c.untold && (c.trace != nil || changes != nil || endSpan != nil) {
-		c.tracing().changes, c.trace.endAttempt = changes, endSpan
+	if c.untold && changes != nil {
+		if a.trace == nil {
+			a.trace = new(trace)
+		}
+		a.trace.changes = changes
 	}
 }
 
@@ -277,9 +278,9 @@ func (c *call) attemptEvent(d Decision, wait time.Duration) delivery {
 	if c.failure != nil {
 		e.Incident = c.failure.incident
 	}
-	if t := c.trace; t != nil {
-		e.Transitions = t.changes
-		return delivery{e, t.endAttempt}
+	if a.trace != nil {
+		e.Transitions = a.trace.changes
+		return delivery{e, a.trace.end}
 	}
 	return delivery{e, nil}
 }
@@ -300,17 +301,15 @@ func (c *call) retrying(wait time.Duration) {
 	c.guard.events.deliver(c.ctx, d)
 }
 
-// observeEnd delivers the event of the last attempt and that of the call. The
-// call is over: nothing changes it any more, however long the observer takes.
-func (c *call) observeEnd(env *Envelope) {
-	e := c.guard.events
-	if e == nil {
+// telling makes the events that end the call. From here on nothing changes it.
+func (c *call) telling(t *telling) {
+	if c.guard.events == nil {
 		return
 	}
-	if c.guard.opts.Observe.Results {
-		c.tracing().rendered = env.ForModel()
+	if t.both = c.untold; t.both {
+		t.attempt = c.attemptEvent(c.decided, 0)
 	}
-	e.deliverEnd(c)
+	t.call = c.callEvent()
 }
 
 // finalDecision is what the call's own event says was done.
@@ -327,9 +326,11 @@ func (c *call) callEvent() delivery {
 	e := c.event(EventCall)
 	e.Duration = e.Time.Sub(c.began)
 	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, c.notes
-	if t := c.trace; t != nil {
-		e.Result = t.rendered
-		return delivery{e, t.endCall}
+	if c.guard.opts.Observe.Results {
+		e.Result = c.answer().ForModel()
+	}
+	if c.trace != nil {
+		return delivery{e, c.trace.end}
 	}
 	return delivery{e, nil}
 }
@@ -343,8 +344,9 @@ func (c *call) observeLate(a *attempt) {
 	e := c.newEvent(EventLate)
 	e.Duration, e.Attempt, e.Attempts = e.Time.Sub(c.began)-a.began, a.number, a.number
 	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, true, OutcomeSucceeded, a.err
-	if d := a.diagnosis; d != nil {
-		e.OK, e.Code, e.Category, e.Detail = false, d.Code, d.Code.Category(), d.detail
+	if a.failed() {
+		d := a.diagnose()
+		e.OK, e.Code, e.Category, e.Detail, e.Err = false, d.Code, d.Code.Category(), d.detail, a.err
 		e.Outcome = c.guard.info.outcomeOf(d, a.evidence.Load())
 	}
 	c.guard.events.deliver(a, delivery{e, nil})

@@ -19,20 +19,38 @@ var cleanNotes = map[clean.Kind]NoteKind{
 	clean.Cut:         prompts.NoteCut,
 }
 
-// presentable makes a result fit to be read by a model and notes what was done
-// to it. It judges nothing: a success stays one.
-func (c *call) presentable(r Result) Result {
+// present makes what the call came to fit to be handed on, and says in notes what
+// was done to it.
+func (c *call) present() {
+	words := c.guard.catalogue(c.in.Locale)
+	if c.failure == nil {
+		c.presentResult(c.result, words)
+	} else {
+		c.failure.incident = incident()
+		if inner := c.failure.adopted; inner != nil {
+			c.failure.incident = inner.Error.Incident
+			c.notes = append(c.notes, inner.Notes...)
+		}
+	}
+	c.spell(words)
+}
+
+// presentResult judges nothing: a success stays one.
+func (c *call) presentResult(r *Result, words *prompts.Catalogue) {
 	r.extra = nil
-	p := &c.guard.opts.Render
-	if p.Off {
-		return r
+	if p := &c.guard.opts.Render; !p.Off {
+		if p.RedactResults {
+			c.redactResult(r)
+		}
+		c.cleanResult(r, clean.Options{MaxBytes: p.MaxResult})
+		r.Parts = c.fittingParts(r.Parts, p.MaxParts)
 	}
-	if p.RedactResults {
-		c.redactResult(&r)
+	if r.content() == "" && len(r.Parts) == 0 && len(c.notes) == 0 {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteEmptySuccess})
 	}
-	c.cleanResult(&r, clean.Options{MaxBytes: p.MaxResult})
-	r.Parts = c.fittingParts(r.Parts, p.MaxParts)
-	return r
+	if poses(r.content(), words) {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteWrappedAsData})
+	}
 }
 
 // cleanResult takes out what does not belong into a prompt. JSON that is none,

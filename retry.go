@@ -323,9 +323,15 @@ func (c *call) refreshed() bool {
 
 // pause waits, unless the caller stops waiting first.
 func (c *call) pause(d time.Duration) bool {
-	if d > 0 {
-		c.watch.arm()
-		return c.watch.wait(d, c.ctx.Done()) != signalGone
+	if d <= 0 {
+		return c.ctx.Err() == nil
 	}
-	return c.ctx.Err() == nil
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
 }

@@ -2,13 +2,13 @@ package toolguard
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/cancel"
-	"github.com/toolguard-go/toolguard/internal/cause"
 	"github.com/toolguard-go/toolguard/internal/evidence"
 	"github.com/toolguard-go/toolguard/internal/isolate"
 )
@@ -96,36 +96,38 @@ const (
 	stopCallerCanceled
 )
 
-// The states of an attempt. Whoever moves it out of running decides who tells
-// the story: the waiting call, or the late answer.
+// The states of an attempt. Whoever moves it out of running leads the call from
+// there on: the goroutine that ran the tool, or the one that gave up on it.
 const (
 	attemptRunning uint32 = iota
 	attemptReturned
 	attemptAbandoned
 )
 
-// attempt is one run of the tool, on a goroutine of its own. It is the context
-// the tool sees.
+// attempt is one run of the tool. It is the context the tool sees.
 type attempt struct {
 	cancel.Context
 	call     *call
 	number   int
 	began    time.Duration // since the call began
 	limit    time.Duration
+	timer    *time.Timer
 	evidence atomic.Pointer[evidence.Attempt] // made when somebody asks
-	resource string                           // the turn it holds until it really ends; "" if none
+	slot     slot
+	permit   permit
+	trace    *trace
 
-	stop    atomic.Uint32 // a stopReason
-	state   atomic.Uint32
-	failure *failure // what the call made of it; nil for a success
+	stop  atomic.Uint32 // a stopReason
+	state atomic.Uint32
 
-	// Written by the attempt's goroutine, read after it returned.
-	returned  bool
-	typedNil  bool
-	control   bool
-	result    Result
-	err       error
-	diagnosis *diagnosis // nil if nothing failed
+	// What it came to: written by the goroutine that ran it, then read by the
+	// one that leads the call.
+	returned bool
+	typedNil bool
+	control  bool
+	result   Result
+	err      error
+	failure  *failure // nil for a success
 }
 
 // PanicError is what a tool panicked with. It is found in [Event].Err and under
@@ -185,45 +187,103 @@ func attemptFrom(ctx context.Context) *attempt {
 	return a
 }
 
-// start runs the tool on its own goroutine.
-func (c *call) start(ctx context.Context, s *slot, limit time.Duration) *attempt {
-	a := &attempt{call: c, number: c.attempts, began: time.Since(c.began), limit: limit, resource: s.resource}
-	a.Init(ctx)
-	c.watch.arm()
-	go a.run()
-	return a
+// start begins the attempt's time. Everything about it is written before: from
+// here on others may end it.
+func (a *attempt) start() {
+	c := a.call
+	a.began = time.Since(c.began)
+	c.current.Store(a)
+	if c.ctx.Err() != nil {
+		a.interrupt(c.callerStop()) // whoever watches ctx may have come too early
+	}
+	if !c.guard.opts.Timeout.Off {
+		a.timer = time.AfterFunc(a.limit, a.expire)
+	}
 }
 
-// run is the attempt's goroutine. The deferred steps happen in any case: a
-// panic and a Goexit are caught first, then the error is examined, under the
-// same isolation because errors are foreign code too, then it is handed over.
-func (a *attempt) run() {
-	growStack()
-	defer a.end()
-	defer a.examine()
+// run runs the tool, here. It reports whether this goroutine still leads the
+// call: an attempt that was abandoned has lost it.
+func (a *attempt) run() bool {
+	args := a.call.argsCopy()
+	a.start()
+	a.invoke(args)
+	if !a.end() {
+		a.call.late(a)
+		return false
+	}
+	return true
+}
+
+// invoke turns what the tool does wrong into an error. A tool that ends the
+// goroutine takes the call's leader with it: another one goes on.
+func (a *attempt) invoke(args json.RawMessage) {
+	defer func() {
+		switch {
+		case a.returned || a.err != isolate.ErrExited:
+		case a.end():
+			go a.call.resume(a)
+		default:
+			a.call.late(a)
+		}
+	}()
 	defer isolate.Catch(&a.returned, &a.err)
-	a.result, a.err = a.call.guard.tool.Call(a, a.call.argsCopy())
+	a.result, a.err = a.call.guard.tool.Call(a, args)
 	a.returned = true
 }
 
-func (a *attempt) examine() {
-	if a.err == nil {
+// end says that the tool has come back, and reports whether that was in time.
+func (a *attempt) end() bool {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	inTime := a.state.CompareAndSwap(attemptRunning, attemptReturned)
+	a.Cancel(context.Canceled) // as a deferred cancel would
+	return inTime
+}
+
+func (a *attempt) expire() { a.interrupt(stopAttemptTimeout) }
+
+// interrupt tells the attempt to stop, and why, and gives up on it if it has not
+// returned after the grace period.
+func (a *attempt) interrupt(why stopReason) {
+	if !a.stop.CompareAndSwap(uint32(stopNone), uint32(why)) {
 		return
 	}
-	if a.typedNil = cause.IsNil(a.err); a.typedNil {
+	if why == stopCallerCanceled {
+		a.Cancel(context.Canceled)
+	} else {
+		a.Cancel(context.DeadlineExceeded)
+	}
+	time.AfterFunc(a.call.guard.opts.Timeout.Grace, a.abandon)
+}
+
+// abandon leaves the attempt's goroutine behind and goes on with the call on this
+// one, unless the tool has come back.
+func (a *attempt) abandon() {
+	n := &a.call.guard.counters
+	n.abandoned.Add(1)
+	if !a.state.CompareAndSwap(attemptRunning, attemptAbandoned) {
+		n.abandoned.Add(-1)
 		return
 	}
-	a.diagnosis = &diagnosis{Verdict: Verdict{Code: CodeUnknownError}}
+	n.everAbandoned.Add(1)
+	a.call.resume(a)
+}
+
+func (a *attempt) abandoned() bool { return a.state.Load() == attemptAbandoned }
+
+// diagnose says what the attempt's error means.
+func (a *attempt) diagnose() *diagnosis {
 	stop := a.stopReason() // before foreign code takes its time
 	if a.control = a.passesThrough(); a.control {
-		a.diagnosis.Code = CodeControlFlow
-		return
+		return &diagnosis{Verdict: Verdict{Code: CodeControlFlow}}
 	}
-	*a.diagnosis = diagnose(a, a.err, stop, a.call.guard.opts.Classifier)
-	a.diagnosis.consult(a.evidence.Load())
+	d := diagnose(a, a.err, stop, a.call.guard.opts.Classifier)
+	d.consult(a.evidence.Load())
 	if p, ok := a.err.(*isolate.PanicError); ok {
 		a.err = &PanicError{Value: p.Value, Stack: p.Stack}
 	}
+	return &d
 }
 
 // passesThrough asks the host whether the error is its control flow. One that
@@ -241,17 +301,6 @@ func (a *attempt) passesThrough() bool {
 	return failed == nil && yes
 }
 
-// end hands the attempt over to the waiting call, or, if that has given up, to
-// whoever wants late answers.
-func (a *attempt) end() {
-	_ = recover() // a fault of the examination's own: the error stays unknown
-	if a.state.CompareAndSwap(attemptRunning, attemptReturned) {
-		a.call.watch.returned()
-		return
-	}
-	a.call.late(a)
-}
-
 // stopReason also sees a caller who gave up without the waiting call having
 // noticed yet.
 func (a *attempt) stopReason() stopReason {
@@ -259,51 +308,6 @@ func (a *attempt) stopReason() stopReason {
 		return why
 	}
 	return a.call.callerStop()
-}
-
-// interrupt tells the attempt to stop, and why.
-func (a *attempt) interrupt(why stopReason) {
-	a.stop.Store(uint32(why))
-	if why == stopCallerCanceled {
-		a.Cancel(context.Canceled)
-	} else {
-		a.Cancel(context.DeadlineExceeded)
-	}
-}
-
-// await waits for the attempt, interrupts it at its deadline, allows for the
-// grace period and gives up then. It reports whether the attempt returned.
-func (c *call) await(a *attempt) bool {
-	limit := a.limit
-	if c.guard.opts.Timeout.Off {
-		limit = -1
-	}
-	switch c.watch.wait(limit, c.ctx.Done()) {
-	case signalReturned:
-		a.Cancel(context.Canceled) // as a deferred cancel would
-		return true
-	case signalGone:
-		a.interrupt(c.callerStop())
-	default:
-		a.interrupt(stopAttemptTimeout)
-	}
-	if c.watch.wait(c.guard.opts.Timeout.Grace, nil) == signalReturned {
-		return true
-	}
-	return !c.abandon(a)
-}
-
-// abandon gives up on the attempt, unless it returns at that very moment.
-func (c *call) abandon(a *attempt) bool {
-	n := &c.guard.counters
-	n.abandoned.Add(1)
-	if a.state.CompareAndSwap(attemptRunning, attemptAbandoned) {
-		n.everAbandoned.Add(1)
-		return true
-	}
-	n.abandoned.Add(-1)
-	c.watch.wait(-1, nil)
-	return false
 }
 
 // callerStop says which of the caller's two ways of stopping ended the context.
@@ -319,8 +323,8 @@ func (c *call) callerStop() stopReason {
 }
 
 // growStack makes room on a fresh goroutine in one step, while there is almost
-// nothing to copy: a tool that decodes JSON would otherwise grow the stack three
-// times. That, not the hand-off, is what isolation costs.
+// nothing to copy: a call around a tool that decodes JSON would otherwise grow
+// the stack three times. That, not the hand-off, is what isolation costs.
 func growStack() {
 	if stackReserve(false) {
 		panic("unreachable")
@@ -332,7 +336,7 @@ func stackReserve(touch bool) bool {
 	if !touch {
 		return false
 	}
-	var reserve [16 << 10]byte
+	var reserve [10 << 10]byte
 	return touchReserve(reserve[:])
 }
 

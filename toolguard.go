@@ -154,18 +154,73 @@ func (g *Guard) Call(ctx context.Context, args json.RawMessage) (Result, error) 
 // plus grace even if the tool does not. Cancelling ctx stops it sooner.
 func (g *Guard) Do(ctx context.Context, in Call) Envelope {
 	c := g.open(ctx, in)
-	c.run()
+	if a := c.begin(); a != nil {
+		c.ends = make(chan struct{}, 2)
+		go c.lead(a)
+		c.await()
+	}
 	return g.close(c)
 }
 
-// run is the life of a call. A stage that settles the call ends it.
-func (c *call) run() {
+// begin is all that comes before the tool runs. It returns the first attempt, or
+// nil if the call is settled without one.
+func (c *call) begin() (a *attempt) {
 	defer c.rescue()
 	if c.decide() && c.validate() {
-		c.execute()
-		c.confirm()
+		c.stage = StageExecute
+		a = c.place()
 	}
+	if a == nil {
+		c.recover()
+		c.finish()
+	}
+	return a
+}
+
+// lead runs a call from its first attempt on, on a goroutine of its own. If an
+// attempt is abandoned that goroutine is lost, and another leads.
+func (c *call) lead(a *attempt) {
+	growStack()
+	defer c.rescue()
+	if c.execute(a) {
+		c.conclude()
+	}
+}
+
+// resume goes on with a call whose attempt took the leading goroutine with it.
+func (c *call) resume(a *attempt) {
+	defer c.rescue()
+	if c.execute(c.next(a)) {
+		c.conclude()
+	}
+}
+
+// execute makes attempts, one at a time. Each has a slot and a permit, runs under
+// its deadline, and has its error classified. It reports whether this goroutine
+// still leads.
+func (c *call) execute(a *attempt) bool {
+	for a != nil {
+		if !a.run() {
+			return false
+		}
+		a = c.next(a)
+	}
+	return true
+}
+
+// next weighs an attempt and returns the one that follows it, if one does.
+func (c *call) next(a *attempt) *attempt {
+	c.weigh(a)
+	if c.failure == nil || !c.retry() {
+		return nil
+	}
+	return c.place()
+}
+
+func (c *call) conclude() {
+	c.confirm()
 	c.recover()
+	c.finish()
 }
 
 // decide: what is asked?
@@ -181,14 +236,6 @@ func (c *call) decide() bool {
 func (c *call) validate() bool {
 	c.stage = StageValidate
 	return c.checked() // business rules
-}
-
-// execute makes attempts, one at a time. Each takes a slot and a permit, runs
-// isolated under its deadline, and has its error classified.
-func (c *call) execute() {
-	c.stage = StageExecute
-	for c.attempt() && c.retry() {
-	}
 }
 
 // confirm: did it take?

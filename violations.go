@@ -12,24 +12,22 @@ import (
 // maxViolationText bounds all violations of an envelope together, in bytes.
 const maxViolationText = 1200
 
-// violationsIn says in words what is wrong with the arguments. What does not fit
-// is counted.
-func (c *call) violationsIn(words *prompts.Catalogue) []Violation {
+// violationsIn says in words what is wrong with the arguments, and counts what
+// does not fit.
+func (c *call) violationsIn(words *prompts.Catalogue) (out []Violation, more int) {
 	f := c.failure
 	if f.syntax != nil || f.notObject != "" {
-		return []Violation{c.syntaxIn(words)}
+		return []Violation{c.syntaxIn(words)}, 0
 	}
-	var out []Violation
 	size := 0
 	for i := range f.violations {
 		v := c.violationIn(words, &f.violations[i])
 		if size += len(v.Message); size > maxViolationText && len(out) > 0 {
-			f.more += len(f.violations) - len(out)
-			break
+			return out, f.more + len(f.violations) - i
 		}
 		out = append(out, v)
 	}
-	return out
+	return out, f.more
 }
 
 func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violation {
