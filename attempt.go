@@ -45,6 +45,9 @@ func (c *call) permitted(s *slot) *attempt {
 	}
 	c.attempts++
 	c.guard.counters.attempts.Add(1)
+	if c.attempts > 1 {
+		c.guard.counters.retries.Add(1)
+	}
 	a := &attempt{call: c, number: c.attempts, limit: limit, slot: *s, permit: p}
 	a.Init(c.ctx)
 	a.startSpan()

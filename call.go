@@ -39,6 +39,7 @@ type call struct {
 	outcome  Outcome
 	inside   bool // the guard's door counts this call
 	mute     bool // the host's redactor failed
+	renewed  bool // Refresh was asked
 
 	// For the events.
 	stage    Stage

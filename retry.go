@@ -222,7 +222,6 @@ func (c *call) retry() bool {
 		c.decided, c.why = DecisionStop, why
 		return false
 	}
-	c.guard.counters.retries.Add(1)
 	c.retrying(wait)
 	return c.pause(wait)
 }
@@ -315,10 +314,14 @@ func (c *call) nested() bool {
 	return false
 }
 
-// refreshed renews the credentials.
+// refreshed renews the credentials, once a call: a second time would not help.
 func (c *call) refreshed() bool {
 	refresh := c.guard.opts.Refresh
-	return refresh != nil && c.isolate(refresh) == nil
+	if refresh == nil || c.renewed {
+		return false
+	}
+	c.renewed = true
+	return c.isolate(refresh) == nil
 }
 
 // pause waits, unless the caller stops waiting first.
