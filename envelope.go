@@ -271,7 +271,11 @@ func appendMember(b []byte, name, value string) []byte {
 
 // ceilMillis rounds up: a wait that is named must be long enough.
 func ceilMillis(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
+	ms := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
 }
 
 // GoString keeps %#v short.
