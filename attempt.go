@@ -120,7 +120,11 @@ func (a *attempt) failed() bool {
 }
 
 func (c *call) failAttempt(a *attempt, d *diagnosis, err error) {
-	o := c.guard.info.outcomeOf(d, a.evidence.Load())
+	record := a.evidence.Load()
+	if a.abandoned() {
+		record = nil // what still runs may still send
+	}
+	o := c.guard.info.outcomeOf(d, record)
 	c.settleOutcome(o)
 	a.failure = &failure{diagnosis: *d, outcome: o, err: err}
 	c.failure = a.failure
