@@ -37,6 +37,7 @@ type call struct {
 	source   *Degraded
 	notes    []Note
 	outcome  Outcome
+	unsure   bool // an attempt may have had its effect
 	inside   bool // the guard's door counts this call
 	mute     bool // the host's redactor failed
 	renewed  bool // Refresh was asked
@@ -254,7 +255,7 @@ func (c *call) blame(err error) {
 		return
 	}
 	c.failure = &failure{diagnosis: d, err: errors.Join(c.lastErr(), err)}
-	c.outcome = c.guard.info.outcomeOf(&d, nil)
+	c.settleOutcome(c.guard.info.outcomeOf(&d, nil))
 }
 
 func (c *call) lastErr() error {

@@ -32,7 +32,7 @@ func (c *call) checkResult() {
 	if d.definite && !d.claimed && record.Used() && record.UnsafeRequests() <= 1 {
 		d.Outcome = OutcomeFailed // the one request that could act is the one that says it did not
 	}
-	c.outcome = c.guard.info.outcomeOf(&d, record)
+	c.settleOutcome(c.guard.info.outcomeOf(&d, record))
 	c.failure = &failure{diagnosis: d, err: err}
 }
 

@@ -51,10 +51,12 @@ func (i *Info) evident(d *diagnosis, ev *evidence.Attempt) Outcome {
 }
 
 // settleOutcome joins what an attempt taught about the call's effect to what
-// earlier attempts left open: an unknown stays until a success settles it.
+// earlier attempts left open: an unknown stays until a success settles it, and
+// comes back if that success turns out to be none.
 func (c *call) settleOutcome(o Outcome) {
-	if c.attempts > 1 && c.outcome == OutcomeUnknown && o != OutcomeSucceeded {
-		return
+	if c.unsure && o != OutcomeSucceeded {
+		o = OutcomeUnknown
 	}
 	c.outcome = o
+	c.unsure = c.unsure || o == OutcomeUnknown
 }
