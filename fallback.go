@@ -115,15 +115,17 @@ func (g *Guard) buildFallback() error {
 // fallBack answers from elsewhere, where that is honest.
 func (c *call) fallBack() {
 	f := c.guard.fallback
-	if f == nil || !c.mayFallBack() {
+	if f == nil {
 		return
 	}
 	for i := range f.alternatives {
-		if c.ctx.Err() == nil && c.tryAlternative(&f.alternatives[i]) {
+		if !c.mayFallBack() || c.tryAlternative(&f.alternatives[i]) {
 			return
 		}
 	}
-	c.tryLastGood(f)
+	if c.mayFallBack() {
+		c.tryLastGood(f)
+	}
 }
 
 // mayFallBack: only where the tool could not answer, and never past an effect
@@ -150,8 +152,8 @@ func (c *call) tryAlternative(a *alternative) bool {
 	defer cancel()
 	env := a.guard.Do(ctx, Call{ID: c.in.ID, Args: args, Locale: c.in.Locale})
 	if !env.OK {
-		if env.Error.Outcome == OutcomeUnknown && a.guard.info.Effect != ReadOnly {
-			c.outcome = OutcomeUnknown // now it is the stand-in's effect nobody knows
+		if o := env.Error.Outcome; o != OutcomeNotStarted && o != OutcomeFailed {
+			c.outcome = o // now it is the stand-in's effect that may have happened
 		}
 		return false
 	}
