@@ -76,6 +76,7 @@ func (c *call) answerFailure(e *Envelope) {
 func (c *call) answerAdopted(e *Envelope, inner *Envelope) {
 	failure := *inner.Error
 	failure.Outcome = c.outcome
+	c.failure.incident = failure.Incident
 	e.Error, e.Suggestion, e.RetryAt = &failure, inner.Suggestion, inner.RetryAt
 	e.cause = c.failure.err
 	if e.Key == "" {

@@ -49,7 +49,6 @@ func (c *call) permitted(s *slot) *attempt {
 		c.guard.counters.retries.Add(1)
 	}
 	a := &attempt{call: c, number: c.attempts, limit: limit, slot: *s, permit: p}
-	a.Init(c.ctx)
 	a.startSpan()
 	return a
 }

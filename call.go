@@ -117,17 +117,14 @@ func (c *call) tell() {
 	c.telling(&t)
 	if c.ends == nil {
 		c.ends = make(chan struct{}, 1)
-		go c.tellNow(t)
+		c.tellAside(t)
 		return
 	}
 	c.ends <- struct{}{}
-	c.tellNow(t)
-}
-
-func (c *call) tellNow(t telling) {
-	defer func() { c.ends <- struct{}{} }()
 	c.guard.events.tell(c, &t)
 }
+
+func (c *call) tellAside(t telling) { go c.guard.events.tell(c, &t) }
 
 // close ends the accounts: one answer, one event.
 func (g *Guard) close(c *call) Envelope {

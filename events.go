@@ -49,19 +49,34 @@ func (e *events) startSpan(ctx context.Context, event Event) (context.Context, f
 		end func(Event)
 	}
 	started := make(chan span, 1)
-	e.isolate(func() {
+	e.isolate(0, func(*atomic.Uint32) {
 		child, end := e.spans.Start(ctx, event)
 		started <- span{child, end}
 	})
 	select {
 	case s := <-started:
 		if s.ctx != nil {
-			return s.ctx, s.end
+			return spanContext{ctx, s.ctx}, s.end
 		}
 		return ctx, s.end
 	default:
 		return ctx, nil
 	}
+}
+
+// spanContext adds the values of a span to the context of a call, which ends
+// when it ends, whatever the observer made of it.
+type spanContext struct {
+	context.Context
+	span context.Context
+}
+
+// Value implements [context.Context].
+func (s spanContext) Value(key any) any {
+	if v := s.span.Value(key); v != nil {
+		return v
+	}
+	return s.Context.Value(key)
 }
 
 // deliver hands one event over.
@@ -70,20 +85,37 @@ func (e *events) deliver(ctx context.Context, d delivery) {
 		e.enqueue(queued{ctx, d})
 		return
 	}
-	e.lost.Add(1)
-	e.isolate(func() { e.hand(ctx, &d) })
+	if !e.isolate(1, func(run *atomic.Uint32) { e.hand(ctx, &d, run) }) {
+		e.lost.Add(1)
+	}
 }
 
-// hand gives an event to the observer. It counted as lost before, and does until
-// the observer has returned from it: a panic or a hang on the way needs no other
-// account.
-func (e *events) hand(ctx context.Context, d *delivery) {
-	d.event.Lost = e.lost.Load() - 1
+// hand gives an event to the observer, as part of a run if one is given, and
+// books it: an observer that panics or exits has lost it.
+func (e *events) hand(ctx context.Context, d *delivery, run *atomic.Uint32) {
+	taken := false
+	defer func() {
+		_ = recover() // what an observer panics with concerns nobody
+		e.book(run, taken)
+	}()
+	d.event.Lost = e.lost.Load()
 	e.observer.Observe(ctx, d.event)
 	if d.end != nil {
 		d.end(d.event)
 	}
-	e.lost.Add(^uint64(0))
+	taken = true
+}
+
+// book takes an event off what a run owes. In an overdue run it has been counted
+// as lost already.
+func (e *events) book(run *atomic.Uint32, taken bool) {
+	counted := run != nil && run.Add(^(runOwes-1))&runOverdue != 0
+	switch {
+	case taken && counted:
+		e.lost.Add(^uint64(0))
+	case !taken && !counted:
+		e.lost.Add(1)
+	}
 }
 
 // telling is what ends a call: the event of its last attempt, if that waits, and
@@ -93,8 +125,16 @@ type telling struct {
 	both          bool
 }
 
-// tell hands over the events that end a call, on the goroutine that led it. Do
-// waits in told.
+// owed is how many events there are.
+func (t *telling) owed() uint32 {
+	if t.both {
+		return 2
+	}
+	return 1
+}
+
+// tell hands over the events that end a call, on this goroutine, and sends on the
+// call's ends when that is done. Do waits in told.
 func (e *events) tell(c *call, t *telling) {
 	switch {
 	case e.policy.Queue > 0:
@@ -103,35 +143,40 @@ func (e *events) tell(c *call, t *telling) {
 		}
 		e.enqueue(queued{c.ctx, t.call})
 	case e.stuck.Load() > 0:
-		e.lost.Add(t.count())
+		e.lost.Add(uint64(t.owed()))
 	default:
-		e.tellNow(c, t)
+		c.state.Store(t.owed() * runOwes)
+		e.tellFrom(c, t, !t.both)
+		return
 	}
+	c.ends <- struct{}{}
 }
 
-func (t *telling) count() uint64 {
-	if t.both {
-		return 2
-	}
-	return 1
-}
-
-func (e *events) tellNow(c *call, t *telling) {
-	e.lost.Add(t.count())
+// tellFrom tells of the attempt, if that is not done, and of the call. An
+// observer that ends the goroutine costs one event: the other goes on from a
+// fresh one.
+func (e *events) tellFrom(c *call, t *telling, attemptDone bool) {
+	callDone := false
 	defer func() {
-		_ = recover() // what an observer panics with concerns nobody
+		if !callDone {
+			rest := *t
+			go e.tellFrom(c, &rest, true)
+			return
+		}
 		e.back(&c.state)
+		c.ends <- struct{}{}
 	}()
-	if t.both {
-		e.hand(c.ctx, &t.attempt)
+	if !attemptDone {
+		e.hand(c.ctx, &t.attempt, &c.state)
 	}
-	e.hand(c.ctx, &t.call)
+	callDone = true
+	e.hand(c.ctx, &t.call, &c.state)
 }
 
 // told waits until the events are told, for at most the policy's patience.
 // Mostly they are already: only an observer that takes its time is timed.
 func (e *events) told(c *call) {
-	if e == nil || e.policy.Queue > 0 {
+	if e == nil {
 		return
 	}
 	select {
@@ -148,51 +193,59 @@ func (e *events) told(c *call) {
 	}
 }
 
-// isolate runs observer code on a goroutine of its own and waits for at most the
-// policy's patience. While a run is overdue no other begins: it reports false.
-func (e *events) isolate(f func()) bool {
+// isolate runs observer code that owes so many events on a goroutine of its own
+// and waits for at most the policy's patience. While a run is overdue no other
+// begins: it reports false.
+func (e *events) isolate(owes uint32, f func(run *atomic.Uint32)) bool {
 	if e.stuck.Load() > 0 {
 		return false
 	}
-	var state atomic.Uint32
+	var run atomic.Uint32
+	run.Store(owes * runOwes)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer func() {
 			_ = recover()
-			e.back(&state)
+			e.back(&run)
 		}()
-		f()
+		f(&run)
 	}()
 	timer := time.NewTimer(e.policy.Patience)
 	defer timer.Stop()
 	select {
 	case <-done:
 	case <-timer.C:
-		e.overdue(&state)
+		e.overdue(&run)
 	}
 	return true
 }
 
-// The states of a run of observer code. Whoever comes second settles the
-// account of overdue runs.
+// A run of observer code is one number: whether it returned, whether it is
+// overdue, and how many events it still owes. Whoever sets the second of the two
+// flags settles the account of overdue runs.
 const (
-	runWaited uint32 = iota
-	runReturned
+	runReturned uint32 = 1 << iota
 	runOverdue
+	runOwes // one event
 )
 
 // back says that a run has returned.
-func (e *events) back(state *atomic.Uint32) {
-	if !state.CompareAndSwap(runWaited, runReturned) {
+func (e *events) back(run *atomic.Uint32) {
+	if run.Or(runReturned)&runOverdue != 0 {
 		e.stuck.Add(-1)
 	}
 }
 
-// overdue says that a run is no longer waited for.
-func (e *events) overdue(state *atomic.Uint32) {
+// overdue says that a run is no longer waited for. What it owes counts as lost
+// until it is handed over after all.
+func (e *events) overdue(run *atomic.Uint32) {
 	e.stuck.Add(1)
-	if !state.CompareAndSwap(runWaited, runOverdue) {
+	owed := run.Load() / runOwes // counted first, lest the count pass below zero
+	e.lost.Add(uint64(owed))
+	before := run.Or(runOverdue)
+	e.lost.Add(-uint64(owed - before/runOwes)) // handed over meanwhile
+	if before&runReturned != 0 {
 		e.stuck.Add(-1) // it returned at that very moment
 	}
 }
@@ -212,12 +265,11 @@ func (e *events) enqueue(q queued) {
 	}
 }
 
-// drain delivers until the queue is empty and ends then. An observer that
-// panics or exits costs one event: the rest goes on from a fresh goroutine.
+// drain delivers until the queue is empty and ends then. An observer that ends
+// the goroutine costs one event: the rest goes on from a fresh one.
 func (e *events) drain() {
 	empty := false
 	defer func() {
-		_ = recover()
 		if !empty {
 			go e.drain()
 		}
@@ -228,8 +280,7 @@ func (e *events) drain() {
 			empty = true
 			return
 		}
-		e.lost.Add(1)
-		e.hand(q.ctx, &q.delivery)
+		e.hand(q.ctx, &q.delivery, nil)
 	}
 }
 

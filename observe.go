@@ -229,15 +229,16 @@ type trace struct {
 }
 
 func (c *call) openSpan() {
-	if ctx, end := c.span(EventCall); end != nil {
-		c.ctx, c.trace = ctx, &trace{end: end}
+	ctx, end := c.span(EventCall)
+	if c.ctx = ctx; end != nil {
+		c.trace = &trace{end: end}
 	}
 }
 
 func (a *attempt) startSpan() {
-	if ctx, end := a.call.span(EventAttempt); end != nil {
+	ctx, end := a.call.span(EventAttempt)
+	if a.Init(ctx); end != nil {
 		a.trace = &trace{end: end}
-		a.Init(ctx)
 	}
 }
 
