@@ -20,7 +20,7 @@ import (
 var once = toolguard.RetryPolicy{Off: true}
 
 // changesOf collects the transitions of all events, in order.
-func changesOf(l *log) []string {
+func changesOf(l *eventLog) []string {
 	var all []string
 	for _, e := range l.of(toolguard.EventAttempt) {
 		for _, c := range e.Transitions {
@@ -35,7 +35,7 @@ func stateOf(g *toolguard.Guard) toolguard.BreakerState { return g.Stats().Break
 func TestBreakerOpensAndCloses(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "a streak of five", func(t *testing.T) {
-		events := &log{}
+		events := &eventLog{}
 		healthy := false
 		g := guardOf(t, toolOf(toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
 			if healthy {
@@ -186,7 +186,7 @@ func TestTheProbeIsGivenBack(t *testing.T) {
 	for name, tt := range probes {
 		inBubble(t, name, func(t *testing.T) {
 			body := fails(codeErr(toolguard.CodeServerError))
-			events := &log{}
+			events := &eventLog{}
 			g := guardOf(t, toolOf(toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) { return body(ctx) }), &toolguard.Options{
 				Retry: once, Timeout: shortTime, Observer: events,
 			})
@@ -359,7 +359,7 @@ func TestBreakerAgainstReference(t *testing.T) {
 		var got, want []string
 		var told int
 		synctest.Test(t, func(t *testing.T) {
-			events := &log{}
+			events := &eventLog{}
 			var now run
 			g := guardOf(t, toolOf(toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) { return now(ctx) }), &toolguard.Options{
 				Retry: once, Observer: events, Breaker: toolguard.BreakerPolicy{Failures: failures, OpenFor: openFor},

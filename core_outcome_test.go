@@ -152,7 +152,7 @@ func TestOutcomeByTheTransportsRecord(t *testing.T) {
 				return toolguard.Result{}, err
 			})
 			tool.info.SingleRequest = tt.single
-			events := &log{}
+			events := &eventLog{}
 			env := do(guardOf(t, tool, &toolguard.Options{Retry: once, Timeout: shortTime, Observer: events}))
 			assert.Equal(t, tt.want, verdict(env))
 			assert.Equal(t, len(tt.requests), events.of(toolguard.EventAttempt)[0].Requests)
