@@ -166,7 +166,11 @@ func (c *call) quote(words *prompts.Catalogue) string {
 	if policy.HideCauses || text == "" || text == f.Message {
 		return ""
 	}
-	return string(words.AppendFrame(nil, prompts.FrameQuote, &prompts.Vars{Text: c.cutRedacted(text, maxQuote)}))
+	limit := maxQuote
+	if f.Message != "" {
+		limit /= 2 // the author's words take the other half
+	}
+	return string(words.AppendFrame(nil, prompts.FrameQuote, &prompts.Vars{Text: c.cutRedacted(text, limit)}))
 }
 
 // missing are the names of required arguments that are not there.
@@ -201,7 +205,7 @@ func (c *call) spell(words *prompts.Catalogue) {
 }
 
 func (c *call) noteVars(n *Note) *prompts.Vars {
-	v := &prompts.Vars{Tool: c.guard.info.Name, Path: n.Path, Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media}
+	v := &prompts.Vars{Tool: c.guard.info.Name, Path: bounded(n.Path, maxPath), Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media}
 	if d := c.source; d != nil && (n.Kind == prompts.NoteDegraded || n.Kind == prompts.NoteLastKnownGood) {
 		v.Source, v.Age, v.Missing = d.Source, d.Age, d.Missing
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolguard-go/toolguard/internal/canonical"
 	"github.com/toolguard-go/toolguard/prompts"
@@ -180,7 +181,7 @@ func (r *Result) content() string {
 func (e *Envelope) appendJSON(b []byte) []byte {
 	b = append(b, `{"ok":`...)
 	b = strconv.AppendBool(b, e.OK)
-	b = appendMember(b, "call_id", e.CallID)
+	b = appendMember(b, "call_id", bounded(e.CallID, maxCallID))
 	b = appendMember(b, "tool", e.Tool)
 	if e.OK {
 		b = e.Result.appendJSON(b)
@@ -189,13 +190,15 @@ func (e *Envelope) appendJSON(b []byte) []byte {
 		b = e.Error.appendJSON(b)
 		b = appendMember(b, "suggestion", e.Suggestion)
 	}
-	return append(appendNotes(b, e.Notes), '}')
+	return append(e.appendNotes(b), '}')
 }
 
 func (r *Result) appendJSON(b []byte) []byte {
 	switch {
-	case len(r.JSON) > 0:
+	case len(r.JSON) > 0 && json.Valid(r.JSON):
 		return append(append(b, `,"result":`...), r.JSON...)
+	case len(r.JSON) > 0:
+		return appendMember(b, "result", string(r.JSON))
 	case r.Text != "":
 		return appendMember(b, "result", r.Text)
 	}
@@ -244,18 +247,57 @@ func (f *Failure) appendViolations(b []byte) []byte {
 	return b
 }
 
-func appendNotes(b []byte, notes []Note) []byte {
-	if len(notes) == 0 {
+func (e *Envelope) appendNotes(b []byte) []byte {
+	if len(e.Notes) == 0 {
 		return b
 	}
 	b = append(b, `,"notes":[`...)
-	for i, n := range notes {
+	for i, text := range e.noteTexts() {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = canonical.AppendString(b, n.Text)
+		b = canonical.AppendString(b, text)
 	}
 	return append(b, ']')
+}
+
+const (
+	maxCallID   = 128 // what a model reads of its own id, in bytes
+	maxNoteText = 400 // of all notes together
+)
+
+// noteTexts are the notes a model reads: as many as fit, and how many do not.
+// Envelope.Notes has all of them.
+func (e *Envelope) noteTexts() []string {
+	var texts []string
+	size := 0
+	for i := range e.Notes {
+		if size += len(e.Notes[i].Text); size > maxNoteText && i > 0 {
+			more := e.catalogue().AppendFrame(nil, prompts.FrameMore, &prompts.Vars{Count: len(e.Notes) - i})
+			return append(texts, string(more))
+		}
+		texts = append(texts, e.Notes[i].Text)
+	}
+	return texts
+}
+
+// catalogue returns the envelope's words; the zero envelope has English ones.
+func (e *Envelope) catalogue() *prompts.Catalogue {
+	if e.words == nil {
+		return prompts.English()
+	}
+	return e.words
+}
+
+// bounded cuts s between characters.
+func bounded(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
 }
 
 // appendMember appends a string member unless it is empty.

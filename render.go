@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolguard-go/toolguard/internal/isolate"
 	"github.com/toolguard-go/toolguard/internal/redact"
@@ -98,9 +99,13 @@ func (c *call) redact(text string) string {
 	return c.redactFurther(c.guard.words.redactor.Redact(text))
 }
 
-// cutRedacted redacts text and cuts it afterwards, never through a secret.
+// cutRedacted redacts text and cuts it to limit bytes afterwards, never through
+// a secret.
 func (c *call) cutRedacted(text string, limit int) string {
 	out, _ := c.guard.words.redactor.Cut(c.redactFurther(text), limit)
+	if len(out) > limit { // it was measured in characters
+		out, _ = c.guard.words.redactor.Cut(out, max(utf8.RuneCountInString(out[:limit-len("…")]), 1))
+	}
 	return out
 }
 

@@ -3,15 +3,13 @@ package toolguard
 import (
 	"strings"
 
+	"github.com/toolguard-go/toolguard/internal/strictjson"
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
 // appendText renders the envelope as text under a label.
 func (e *Envelope) appendText(b []byte) []byte {
-	w := e.words
-	if w == nil {
-		w = prompts.English()
-	}
+	w := e.catalogue()
 	b = w.AppendLabel(b, e.label())
 	if e.OK {
 		return e.appendTextResult(b, w)
@@ -62,8 +60,8 @@ func (e *Envelope) appendTextResult(b []byte, w *prompts.Catalogue) []byte {
 }
 
 func (e *Envelope) appendTextNotes(b []byte) []byte {
-	for _, n := range e.Notes {
-		b = appendLine(b, n.Text)
+	for _, text := range e.noteTexts() {
+		b = appendLine(b, text)
 	}
 	return b
 }
@@ -77,16 +75,35 @@ func appendLine(b []byte, text string) []byte {
 
 // poses reports whether a result could be taken for an answer of the guard.
 func poses(content string, w *prompts.Catalogue) bool {
-	start := content
-	if len(start) > 256 {
-		start = start[:256]
+	start := strings.TrimLeft(content, " \t\r\n\ufeff")
+	switch {
+	case start == "":
+		return false
+	case start[0] == '{':
+		return strings.HasPrefix(strings.TrimLeft(start[1:], " \t\r\n"), `"ok"`) || envelopeLike(start)
+	default:
+		return w.HasLabel(bounded(start, 256))
 	}
-	start = strings.TrimLeft(start, " \t\r\n\ufeff")
-	if start == "" {
+}
+
+// envelopeLike reports whether a JSON object has the members of an envelope, in
+// whatever order and spelling. Most objects need no parsing to see that.
+func envelopeLike(object string) bool {
+	if !strings.Contains(object, `ok"`) && !strings.Contains(object, `\u00`) {
 		return false
 	}
-	if start[0] == '{' {
-		return strings.HasPrefix(strings.TrimLeft(start[1:], " \t\r\n"), `"ok"`)
+	doc, err := strictjson.Parse([]byte(object), strictjson.Limits{})
+	if err != nil {
+		return false
 	}
-	return w.HasLabel(start)
+	ok, has := doc.Member(0, "ok")
+	if kind := doc.Nodes[ok].Kind; !has || kind != strictjson.True && kind != strictjson.False {
+		return false
+	}
+	for _, name := range []string{"error", "suggestion", "result", "notes", "call_id"} {
+		if _, has := doc.Member(0, name); has {
+			return true
+		}
+	}
+	return false
 }

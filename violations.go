@@ -10,7 +10,11 @@ import (
 )
 
 // maxViolationText bounds all violations of an envelope together, in bytes.
-const maxViolationText = 1200
+const maxViolationText = 1000
+
+// maxPath bounds the path and the name in one of them: a model may make up names
+// of any length.
+const maxPath = 160
 
 // violationsIn says in words what is wrong with the arguments, and counts what
 // does not fit.
@@ -32,7 +36,7 @@ func (c *call) violationsIn(words *prompts.Catalogue) (out []Violation, more int
 
 func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violation {
 	vars := &prompts.Vars{
-		Path: v.Path, Name: v.Name, Want: cmp.Or(v.Limit, v.Want), Count: v.Count,
+		Path: bounded(v.Path, maxPath), Name: bounded(v.Name, maxPath), Want: cmp.Or(v.Limit, v.Want), Count: v.Count,
 		Got: c.redact(v.Got), Near: v.Near, Allowed: v.WantList, AllowedMore: v.WantMore,
 	}
 	switch v.Rule {
@@ -53,7 +57,7 @@ func (c *call) syntaxIn(words *prompts.Catalogue) Violation {
 	rule := prompts.ViolationNotObject
 	if e := f.syntax; e != nil {
 		rule = prompts.Violation(e.Reason.String())
-		vars = &prompts.Vars{Path: e.Path, Name: e.Name, Offset: e.Offset, Limit: e.Limit, Size: e.Size}
+		vars = &prompts.Vars{Path: bounded(e.Path, maxPath), Name: bounded(e.Name, maxPath), Offset: e.Offset, Limit: e.Limit, Size: e.Size}
 	}
 	b := words.AppendViolation(nil, rule, vars)
 	if preview := strictjson.Preview(c.in.Args, 120); preview != "" {
