@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -58,18 +59,24 @@ func (c *call) answerFailure(e *Envelope) {
 	e.Error = &Failure{
 		Category: f.Code.Category(), Code: f.Code, Retryable: resend, Outcome: c.outcome,
 		RetryAfter: f.RetryAfter, Quote: c.quote(e.words),
-		Example: f.example, Incident: f.incident,
+		Example: f.faults().example, Incident: f.incident,
 	}
 	e.Error.Violations, e.Error.More = c.violationsIn(e.words)
 	if f.RetryAfter > 0 {
 		e.RetryAt = time.Now().Add(f.RetryAfter)
 	}
-	var room [768]byte
-	b := c.appendMessage(room[:0], e.words, &v)
+	room := rooms.Get().(*[]byte)
+	b := c.appendMessage((*room)[:0], e.words, &v)
 	n := len(b)
-	text := string(e.words.AppendStep(b, step, &v))
+	b = e.words.AppendStep(b, step, &v)
+	text := string(b)
 	e.Error.Message, e.Suggestion = text[:n], text[n:]
+	*room = b
+	rooms.Put(room)
 }
+
+// rooms are buffers to word answers in.
+var rooms = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
 // answerAdopted passes on an inner guard's failure. Its words were chosen by the
 // guard that knew more.
@@ -176,7 +183,7 @@ func (c *call) quote(words *prompts.Catalogue) string {
 // missing are the names of required arguments that are not there.
 func (c *call) missing() []string {
 	var names []string
-	for _, v := range c.failure.violations {
+	for _, v := range c.failure.faults().violations {
 		if v.Rule == schema.RuleRequired {
 			names = append(names, v.Name)
 		}

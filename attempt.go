@@ -15,7 +15,7 @@ func (c *call) place() *attempt {
 	if !c.ready() {
 		return nil
 	}
-	s, ok := c.guard.limiter.acquire(c.ctx, c.left(c.guard.opts.Concurrency.Wait), c.resource())
+	s, ok := c.guard.limiter.acquire(c.ctx, c.resource(), c.slotPatience)
 	if !ok {
 		c.refuse(c.unplacedCode(), 0)
 		return nil
@@ -23,8 +23,8 @@ func (c *call) place() *attempt {
 	if a := c.permitted(&s); a != nil {
 		return a
 	}
-	s.releasePlace()
-	s.leaveQueue()
+	c.guard.limiter.releasePlace(&s)
+	c.guard.limiter.leaveQueue(&s)
 	return nil
 }
 
@@ -33,8 +33,9 @@ func (c *call) permitted(s *slot) *attempt {
 	if !c.ready() {
 		return nil
 	}
-	limit, ok := c.attemptLimit()
-	if !ok {
+	began := time.Since(c.began)
+	limit := c.attemptLimit(began)
+	if limit <= 0 {
 		c.refuse(CodeBudgetExhausted, 0)
 		return nil
 	}
@@ -48,7 +49,7 @@ func (c *call) permitted(s *slot) *attempt {
 	if c.attempts > 1 {
 		c.guard.counters.retries.Add(1)
 	}
-	a := &attempt{call: c, number: c.attempts, limit: limit, slot: *s, permit: p}
+	a := &attempt{call: c, number: int32(c.attempts), began: began, limit: limit, slot: *s, permit: p}
 	a.startSpan()
 	return a
 }
@@ -64,16 +65,17 @@ func (c *call) ready() bool {
 	return true
 }
 
-// attemptLimit returns how long the next attempt may take. Attempts leave a
-// quarter of the budget to a fallback or a status query.
-func (c *call) attemptLimit() (limit time.Duration, ok bool) {
-	limit = c.guard.opts.Timeout.Attempt
-	if c.guard.opts.Timeout.Off {
-		return limit, true
+// attemptLimit returns how long an attempt that begins now may take. Attempts
+// leave a quarter of the budget to a fallback or a status query.
+func (c *call) attemptLimit(now time.Duration) time.Duration {
+	t := &c.guard.opts.Timeout
+	if t.Off {
+		return t.Attempt
 	}
-	left := time.Until(c.deadline()) - c.reserve()
-	return min(limit, left), left > 0
+	return min(t.Attempt, t.Budget-now-c.reserve())
 }
+
+func (c *call) slotPatience() time.Duration { return c.left(c.guard.opts.Concurrency.Wait) }
 
 func (c *call) reserve() time.Duration {
 	if c.guard.fallback == nil && c.guard.gates.status == nil {
@@ -89,9 +91,9 @@ func (c *call) weigh(a *attempt) {
 	c.last = a
 	c.read(a, lost)
 	changes := a.permit.report(c.breakerVerdict(a.limit))
-	a.slot.releasePlace()
+	c.guard.limiter.releasePlace(&a.slot)
 	if !lost {
-		a.slot.leaveQueue()
+		c.guard.limiter.leaveQueue(&a.slot)
 	}
 	c.note(a, changes)
 }
@@ -217,7 +219,7 @@ func (c *call) resource() string {
 // attempt's goroutine, which leads the call no longer.
 func (c *call) late(a *attempt) {
 	c.guard.counters.abandoned.Add(-1)
-	a.slot.leaveQueue()
+	c.guard.limiter.leaveQueue(&a.slot)
 	c.observeLate(a)
 }
 

@@ -57,15 +57,23 @@ type call struct {
 // failure is what went wrong, on its way to becoming words.
 type failure struct {
 	diagnosis
-	outcome Outcome // of the attempt itself
-	err     error
-	mismatch
-	syntax    *strictjson.Error // why the text does not read
-	notObject string            // the kind of value it is instead
-	adopted   *Envelope         // an inner guard's answer
-	control   bool              // err is the host's control flow
-	incident  string
+	outcome  Outcome // of the attempt itself
+	err      error
+	args     *mismatch // what is wrong with the arguments; see faults
+	adopted  *Envelope // an inner guard's answer
+	control  bool      // err is the host's control flow
+	incident string
 }
+
+// faults is what is wrong with the arguments, never nil.
+func (f *failure) faults() *mismatch {
+	if f.args == nil {
+		return &noFaults
+	}
+	return f.args
+}
+
+var noFaults mismatch
 
 // open starts the accounts of a call.
 func (g *Guard) open(ctx context.Context, in Call) *call {

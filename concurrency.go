@@ -68,21 +68,20 @@ func newLimiter(p ConcurrencyPolicy, dependency *semaphore.Weighted) *limiter {
 // place among all attempts when the call stops waiting, the turn on a resource
 // when the attempt really ends.
 type slot struct {
-	limiter  *limiter
 	resource string
 	placed   bool
 }
 
 // acquire waits for a slot, for at most patience; ok is false when there was none
 // in time or ctx ended.
-func (l *limiter) acquire(ctx context.Context, patience time.Duration, resource string) (s slot, ok bool) {
+func (l *limiter) acquire(ctx context.Context, resource string, patience func() time.Duration) (s slot, ok bool) {
 	if l == nil {
 		return slot{}, true
 	}
 	if s, ok = l.tryAcquire(resource); ok {
 		return s, true
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, patience())
 	defer cancel()
 	return l.await(ctx, resource)
 }
@@ -96,21 +95,21 @@ func (l *limiter) tryAcquire(resource string) (slot, bool) {
 		l.tool.Release(1)
 		return slot{}, false
 	}
-	return slot{limiter: l, placed: true}, true
+	return slot{placed: true}, true
 }
 
 func (l *limiter) await(ctx context.Context, resource string) (slot, bool) {
-	s := slot{limiter: l, resource: resource}
+	s := slot{resource: resource}
 	if resource != "" && !l.takeTurn(ctx, resource) {
 		return slot{}, false
 	}
 	if l.tool.Acquire(ctx, 1) != nil {
-		s.leaveQueue()
+		l.leaveQueue(&s)
 		return slot{}, false
 	}
 	if l.dependency != nil && l.dependency.Acquire(ctx, 1) != nil {
 		l.tool.Release(1)
-		s.leaveQueue()
+		l.leaveQueue(&s)
 		return slot{}, false
 	}
 	s.placed = true
@@ -143,26 +142,26 @@ func (l *limiter) leave(resource string) {
 }
 
 // releasePlace gives back the place among all attempts; safe to repeat.
-func (s *slot) releasePlace() {
+func (l *limiter) releasePlace(s *slot) {
 	if !s.placed {
 		return
 	}
 	s.placed = false
-	s.limiter.tool.Release(1)
-	if s.limiter.dependency != nil {
-		s.limiter.dependency.Release(1)
+	l.tool.Release(1)
+	if l.dependency != nil {
+		l.dependency.Release(1)
 	}
 }
 
 // leaveQueue gives back the turn on the resource, if one is held.
-func (s *slot) leaveQueue() {
+func (l *limiter) leaveQueue(s *slot) {
 	if s.resource == "" {
 		return
 	}
-	s.limiter.mu.Lock()
-	turn := s.limiter.queues[s.resource].turn
-	s.limiter.mu.Unlock()
+	l.mu.Lock()
+	turn := l.queues[s.resource].turn
+	l.mu.Unlock()
 	turn.Release(1)
-	s.limiter.leave(s.resource)
+	l.leave(s.resource)
 	s.resource = ""
 }

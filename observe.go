@@ -191,10 +191,10 @@ type Event struct {
 
 // newEvent starts an event with what never changes during a call, so that a
 // late answer may use it too.
-func (c *call) newEvent(kind EventKind) Event {
+func (c *call) newEvent(kind EventKind, at time.Time) Event {
 	g := c.guard
 	e := Event{
-		Kind: kind, Time: time.Now(), Tool: g.info.Name, ToolVersion: g.info.Version, Source: g.info.Source,
+		Kind: kind, Time: at, Tool: g.info.Name, ToolVersion: g.info.Version, Source: g.info.Source,
 		SchemaDigest: g.args.digest, NotEnforced: g.args.notEnforced, Effect: g.info.Effect,
 		CallID: c.in.ID, Scope: *c.scope, Digest: c.digest, Deadline: c.effectiveDeadline(),
 	}
@@ -206,7 +206,7 @@ func (c *call) newEvent(kind EventKind) Event {
 
 // event is newEvent with how the call stands now.
 func (c *call) event(kind EventKind) Event {
-	e := c.newEvent(kind)
+	e := c.newEvent(kind, time.Now())
 	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
 	if c.failure != nil {
 		e.fail(c.failure)
@@ -245,16 +245,18 @@ func (a *attempt) startSpan() {
 // span asks the observer for a span; end is nil if there is none.
 func (c *call) span(kind EventKind) (ctx context.Context, end func(Event)) {
 	if e := c.guard.events; e != nil && e.spans != nil {
-		return e.startSpan(c.ctx, c.newEvent(kind))
+		return e.startSpan(c.ctx, c.newEvent(kind, time.Now()))
 	}
 	return c.ctx, nil
 }
 
 // note remembers that the attempt's event waits until it is decided what follows.
 func (c *call) note(a *attempt, changes []Transition) {
+	if c.untold = c.guard.events != nil; !c.untold {
+		return
+	}
 	c.ended = time.Since(c.began)
-	c.untold = c.guard.events != nil
-	if c.untold && changes != nil {
+	if changes != nil {
 		if a.trace == nil {
 			a.trace = new(trace)
 		}
@@ -266,11 +268,11 @@ func (c *call) note(a *attempt, changes []Transition) {
 // call since.
 func (c *call) attemptEvent(d Decision, wait time.Duration) delivery {
 	a := c.last
-	e := c.newEvent(EventAttempt)
-	e.Time, e.Duration = c.began.Add(c.ended), c.ended-a.began
+	e := c.newEvent(EventAttempt, c.began.Add(c.ended))
+	e.Duration = c.ended - a.began
 	e.Deadline, _ = a.Deadline()
 	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, d, c.why, wait
-	e.Attempt, e.Attempts, e.Requests = a.number, c.attempts, len(a.evidence.Load().Requests())
+	e.Attempt, e.Attempts, e.Requests = int(a.number), c.attempts, len(a.evidence.Load().Requests())
 	e.OK, e.Outcome = true, OutcomeSucceeded
 	if f := a.failure; f != nil {
 		e.fail(f)
@@ -342,8 +344,8 @@ func (c *call) observeLate(a *attempt) {
 	if c.guard.events == nil {
 		return
 	}
-	e := c.newEvent(EventLate)
-	e.Duration, e.Attempt, e.Attempts = e.Time.Sub(c.began)-a.began, a.number, a.number
+	e := c.newEvent(EventLate, time.Now())
+	e.Duration, e.Attempt, e.Attempts = e.Time.Sub(c.began)-a.began, int(a.number), int(a.number)
 	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, true, OutcomeSucceeded, a.err
 	if a.failed() {
 		d := a.diagnose()

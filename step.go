@@ -100,7 +100,7 @@ func (c *call) elsewhere(otherwise prompts.Step) prompts.Step {
 // stepAfterViolation asks the user where all that is wrong is that something is
 // missing.
 func (c *call) stepAfterViolation() prompts.Step {
-	if len(c.missing()) == len(c.failure.violations) {
+	if len(c.missing()) == len(c.failure.faults().violations) {
 		return prompts.StepAskUserForMissing
 	}
 	return prompts.StepFixAndResend

@@ -108,7 +108,6 @@ const (
 type attempt struct {
 	cancel.Context
 	call     *call
-	number   int
 	began    time.Duration // since the call began
 	limit    time.Duration
 	timer    *time.Timer
@@ -122,6 +121,7 @@ type attempt struct {
 
 	// What it came to: written by the goroutine that ran it, then read by the
 	// one that leads the call.
+	number   int32
 	returned bool
 	typedNil bool
 	control  bool
@@ -191,7 +191,6 @@ func attemptFrom(ctx context.Context) *attempt {
 // here on others may end it.
 func (a *attempt) start() {
 	c := a.call
-	a.began = time.Since(c.began)
 	c.current.Store(a)
 	if c.ctx.Err() != nil {
 		a.interrupt(c.callerStop()) // whoever watches ctx may have come too early

@@ -78,6 +78,7 @@ type arguments struct {
 	limits      strictjson.Limits
 	identity    string
 	irrelevant  func(string) bool // nil if every argument counts
+	digests     bool              // somebody wants to know calls apart
 	digest      string            // the schema's
 	notEnforced []string
 	borrowed    bool // the tool only reads what it is given
@@ -101,6 +102,7 @@ func (g *Guard) buildArguments() error {
 	a.schema, a.digest = s, s.Digest()
 	a.limits = strictjson.Limits{MaxBytes: p.MaxBytes, MaxDepth: p.MaxDepth}
 	a.identity = g.info.identity()
+	a.digests = g.events != nil || g.opts.Fallback != nil
 	if len(g.info.Irrelevant) > 0 {
 		a.irrelevant = func(name string) bool { return slices.Contains(g.info.Irrelevant, name) }
 	}
@@ -140,7 +142,7 @@ func (a *arguments) generate() json.RawMessage {
 func (c *call) parsed() bool {
 	a := &c.guard.args
 	if c.in.Truncated {
-		c.digest = digest.OfRaw(a.identity, c.in.Args)
+		c.digestRaw()
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeTruncated}}, nil)
 	}
 	doc, err := strictjson.Parse(slices.Clone(c.in.Args), a.limits)
@@ -148,13 +150,21 @@ func (c *call) parsed() bool {
 		doc, err = c.repairText(doc, err)
 	}
 	if err != nil || !doc.IsObject() {
-		c.digest = digest.OfRaw(a.identity, c.in.Args)
+		c.digestRaw()
 		return c.unreadable(doc, err)
 	}
 	c.doc = doc
 	c.repairValues()
-	c.digest = digest.Of(a.identity, &c.doc, a.irrelevant)
+	if a.digests {
+		c.digest = digest.Of(a.identity, &c.doc, a.irrelevant)
+	}
 	return true
+}
+
+func (c *call) digestRaw() {
+	if a := &c.guard.args; a.digests {
+		c.digest = digest.OfRaw(a.identity, c.in.Args)
+	}
 }
 
 func (c *call) repairText(doc strictjson.Doc, err error) (strictjson.Doc, error) {
@@ -171,11 +181,14 @@ func (c *call) repairText(doc strictjson.Doc, err error) (strictjson.Doc, error)
 	return strictjson.Parse(text, a.limits)
 }
 
-// mismatch is what a schema has against a document.
+// mismatch is what is wrong with the arguments: what the schema has against the
+// document, or why there is no document.
 type mismatch struct {
 	violations []schema.Violation
 	more       int // violations beyond those listed
 	example    json.RawMessage
+	syntax     *strictjson.Error // why the text does not read
+	notObject  string            // the kind of value it is instead
 }
 
 // judge holds the document against the schema.
@@ -268,23 +281,22 @@ func (c *call) matched() bool {
 		return true
 	}
 	c.fail(diagnosis{Verdict: Verdict{Code: CodeSchemaViolation}}, nil)
-	c.failure.mismatch = *c.mismatch
-	c.failure.example = c.guard.args.example()
+	c.mismatch.example = c.guard.args.example()
+	c.failure.args = c.mismatch
 	return false
 }
 
 // unreadable settles a call whose arguments are not one JSON object.
 func (c *call) unreadable(doc strictjson.Doc, err error) bool {
-	code := CodeInvalidJSON
-	var syntax *strictjson.Error
-	if errors.As(err, &syntax) && syntax.Reason == strictjson.ReasonTruncated {
+	code, m := CodeInvalidJSON, &mismatch{}
+	if errors.As(err, &m.syntax) && m.syntax.Reason == strictjson.ReasonTruncated {
 		code = CodeTruncated
 	}
-	c.fail(diagnosis{Verdict: Verdict{Code: code}}, err)
-	c.failure.syntax = syntax
-	if syntax == nil && len(doc.Nodes) > 0 {
-		c.failure.notObject = doc.Nodes[0].Kind.String()
+	if m.syntax == nil && len(doc.Nodes) > 0 {
+		m.notObject = doc.Nodes[0].Kind.String()
 	}
+	c.fail(diagnosis{Verdict: Verdict{Code: code}}, err)
+	c.failure.args = m
 	return false
 }
 

@@ -19,7 +19,7 @@ const maxPath = 160
 // violationsIn says in words what is wrong with the arguments, and counts what
 // does not fit.
 func (c *call) violationsIn(words *prompts.Catalogue) (out []Violation, more int) {
-	f := c.failure
+	f := c.failure.faults()
 	if f.syntax != nil || f.notObject != "" {
 		return []Violation{c.syntaxIn(words)}, 0
 	}
@@ -52,7 +52,7 @@ func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violat
 
 // syntaxIn says why the text is not one JSON object, with its beginning.
 func (c *call) syntaxIn(words *prompts.Catalogue) Violation {
-	f := c.failure
+	f := c.failure.faults()
 	vars := &prompts.Vars{Got: f.notObject}
 	rule := prompts.ViolationNotObject
 	if e := f.syntax; e != nil {
