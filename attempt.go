@@ -178,7 +178,7 @@ func (c *call) breakerVerdict(limit time.Duration) error {
 	}
 	row := c.failure.Code.row()
 	switch {
-	case row.neutral:
+	case row.neutral || row.silent:
 		return errNeutral
 	case !row.counted:
 		return nil

@@ -13,8 +13,9 @@ import (
 )
 
 // BreakerPolicy says when a tool that keeps failing is left alone for a while.
-// Only timeouts and unavailability count; a business refusal is a sign of life,
-// and a cancelled call says nothing either way.
+// Only timeouts and unavailability count; a business refusal is a sign of life;
+// a cancelled call, a rate limit and an error nobody can classify say nothing
+// either way.
 type BreakerPolicy struct {
 	// Off admits every call.
 	Off bool

@@ -78,8 +78,12 @@ type codeRow struct {
 	// counted: the breaker counts this as a failure of the tool. Codes that are
 	// not counted but come from the tool count as a sign of life.
 	counted bool
-	// neutral: the breaker learns nothing from this, good or bad.
+	// neutral: the guard or the caller made this failure. The breaker learns
+	// nothing from it, and it is never retried.
 	neutral bool
+	// silent: the breaker learns nothing from this either, good or bad, though
+	// it comes from the tool.
+	silent bool
 	// definite: the downstream gave a complete answer, so that the last
 	// request of the attempt had no effect.
 	definite bool
@@ -108,7 +112,7 @@ var codeTable = []codeRow{
 	{code: CodeTLSFailure, category: CategoryUnavailable, counted: true},
 	{code: CodeServiceUnavailable, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
 	{code: CodeServerError, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
-	{code: CodeRateLimited, category: CategoryUnavailable, definite: true, resend: true, retry: retryRateLimit},
+	{code: CodeRateLimited, category: CategoryUnavailable, silent: true, definite: true, resend: true, retry: retryRateLimit},
 	{code: CodeResourceExhausted, category: CategoryUnavailable, counted: true, resend: true, retry: retryBackoff},
 	{code: CodeRolledBack, category: CategoryUnavailable, definite: true, resend: true, retry: retryBackoff},
 	{code: CodeNotInstalled, category: CategoryUnavailable, counted: true},
@@ -126,14 +130,14 @@ var codeTable = []codeRow{
 	{code: CodePermissionDenied, category: CategoryPermission, definite: true},
 	{code: CodeAuthExpired, category: CategoryPermission, definite: true, retry: retryRefresh},
 
-	{code: CodePanic, category: CategoryUnknown},
-	{code: CodeExited, category: CategoryUnknown},
-	{code: CodeBadResponse, category: CategoryUnknown, retry: retryBackoff, resend: true},
-	{code: CodeCommandFailed, category: CategoryUnknown},
+	{code: CodePanic, category: CategoryUnknown, silent: true},
+	{code: CodeExited, category: CategoryUnknown, silent: true},
+	{code: CodeBadResponse, category: CategoryUnknown, silent: true, retry: retryBackoff, resend: true},
+	{code: CodeCommandFailed, category: CategoryUnknown, silent: true},
 	{code: CodeCanceled, category: CategoryUnknown, neutral: true},
 	{code: CodeControlFlow, category: CategoryUnknown, neutral: true},
 	{code: CodeInternalError, category: CategoryUnknown, neutral: true},
-	{code: CodeUnknownError, category: CategoryUnknown},
+	{code: CodeUnknownError, category: CategoryUnknown, silent: true},
 }
 
 var codeIndex = func() map[Code]*codeRow {

@@ -101,7 +101,8 @@ func stateOfOrClosed(g *toolguard.Guard) toolguard.BreakerState {
 }
 
 // Only timeouts and unavailability count. What the tool refuses is a sign of
-// life, what the guard refuses and who leaves says nothing.
+// life; what the guard refuses, who leaves, a rate limit and an error nobody can
+// classify say nothing.
 // cases n01, n04, n05
 func TestWhatTheBreakerCounts(t *testing.T) {
 	t.Parallel()
@@ -116,6 +117,8 @@ func TestWhatTheBreakerCounts(t *testing.T) {
 		toolguard.CodeCallerDeadline: true, toolguard.CodeBudgetExhausted: true, toolguard.CodeBreakerOpen: true,
 		toolguard.CodeOverloaded: true, toolguard.CodeToolStuck: true, toolguard.CodeShuttingDown: true,
 		toolguard.CodeCanceled: true, toolguard.CodeControlFlow: true, toolguard.CodeInternalError: true,
+		toolguard.CodeRateLimited: true, toolguard.CodePanic: true, toolguard.CodeExited: true, toolguard.CodeBadResponse: true,
+		toolguard.CodeCommandFailed: true, toolguard.CodeUnknownError: true,
 	}
 	for code := range toolguard.Codes() {
 		inBubble(t, string(code), func(t *testing.T) {
@@ -176,8 +179,8 @@ func TestTheProbeIsGivenBack(t *testing.T) {
 		"succeeds":         {func(*testing.T) run { return answers("fine") }, 0, toolguard.BreakerClosed},
 		"fails":            {func(*testing.T) run { return fails(codeErr(toolguard.CodeServerError)) }, 0, toolguard.BreakerOpen},
 		"is refused":       {func(*testing.T) run { return fails(toolguard.Business("no")) }, 0, toolguard.BreakerClosed},
-		"panics":           {func(t *testing.T) run { return dies(t, "panic") }, 0, toolguard.BreakerClosed},
-		"exits":            {func(t *testing.T) run { return dies(t, "goexit") }, 0, toolguard.BreakerClosed},
+		"panics":           {func(t *testing.T) run { return dies(t, "panic") }, 0, toolguard.BreakerHalfOpen},
+		"exits":            {func(t *testing.T) run { return dies(t, "goexit") }, 0, toolguard.BreakerHalfOpen},
 		"is abandoned":     {hangs, 0, toolguard.BreakerOpen},
 		"runs out":         {func(*testing.T) run { return obeys }, 0, toolguard.BreakerOpen},
 		"is canceled":      {func(*testing.T) run { return obeys }, time.Second, toolguard.BreakerHalfOpen},

@@ -1,6 +1,12 @@
 package toolguard
 
-import "time"
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/isolate"
+)
 
 // Description is what is in force for a guard, with every default filled in.
 // It is plain data, for logs and for tests of one's own configuration.
@@ -53,4 +59,22 @@ func (g *Guard) Describe() Description {
 		d.SchemaRewrites = append(d.SchemaRewrites, n.String())
 	}
 	return d
+}
+
+// DescribeCall says in one line what a call with these arguments would do, in
+// the words of [Typed].Describe, for a person who has to decide about it. It
+// returns the tool's name where the tool does not say, or fails to.
+func (g *Guard) DescribeCall(ctx context.Context, args json.RawMessage) string {
+	if g.gates.describe == nil {
+		return g.info.Name
+	}
+	said := make(chan string, 1)
+	err := isolate.Run(ctx, time.Second, func(context.Context) error {
+		said <- g.gates.describe(args)
+		return nil
+	})
+	if err != nil {
+		return g.info.Name
+	}
+	return <-said
 }

@@ -189,29 +189,17 @@ type Event struct {
 	Result    string
 }
 
-// newEvent starts an event with what never changes during a call, so that a
-// late answer may use it too.
-func (c *call) newEvent(kind EventKind, at time.Time) Event {
+// describe begins an event with what never changes during a call, so that a late
+// answer may use it too. Events are filled in place: they are large.
+func (c *call) describe(e *Event, kind EventKind, at time.Time) {
 	g := c.guard
-	e := Event{
-		Kind: kind, Time: at, Tool: g.info.Name, ToolVersion: g.info.Version, Source: g.info.Source,
-		SchemaDigest: g.args.digest, NotEnforced: g.args.notEnforced, Effect: g.info.Effect,
-		CallID: c.in.ID, Scope: *c.scope, Digest: c.digest, Deadline: c.effectiveDeadline(),
-	}
+	e.Kind, e.Time = kind, at
+	e.Tool, e.ToolVersion, e.Source, e.Effect = g.info.Name, g.info.Version, g.info.Source, g.info.Effect
+	e.SchemaDigest, e.NotEnforced = g.args.digest, g.args.notEnforced
+	e.CallID, e.Scope, e.Digest, e.Deadline = c.in.ID, *c.scope, c.digest, c.effectiveDeadline()
 	if g.opts.Observe.Arguments {
 		e.Arguments = c.doc.Text
 	}
-	return e
-}
-
-// event is newEvent with how the call stands now.
-func (c *call) event(kind EventKind) Event {
-	e := c.newEvent(kind, time.Now())
-	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
-	if c.failure != nil {
-		e.fail(c.failure)
-	}
-	return e
 }
 
 func (c *call) effectiveDeadline() time.Time {
@@ -245,7 +233,9 @@ func (a *attempt) startSpan() {
 // span asks the observer for a span; end is nil if there is none.
 func (c *call) span(kind EventKind) (ctx context.Context, end func(Event)) {
 	if e := c.guard.events; e != nil && e.spans != nil {
-		return e.startSpan(c.ctx, c.newEvent(kind, time.Now()))
+		var begun Event
+		c.describe(&begun, kind, time.Now())
+		return e.startSpan(c.ctx, begun)
 	}
 	return c.ctx, nil
 }
@@ -264,14 +254,14 @@ func (c *call) note(a *attempt, changes []Transition) {
 	}
 }
 
-// attemptEvent tells what the attempt itself came to, whatever became of the
+// tellAttempt tells what the last attempt itself came to, whatever became of the
 // call since.
-func (c *call) attemptEvent(d Decision, wait time.Duration) delivery {
-	a := c.last
-	e := c.newEvent(EventAttempt, c.began.Add(c.ended))
+func (c *call) tellAttempt(d *delivery, decision Decision, wait time.Duration) {
+	a, e := c.last, &d.event
+	c.describe(e, EventAttempt, c.began.Add(c.ended))
 	e.Duration = c.ended - a.began
 	e.Deadline, _ = a.Deadline()
-	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, d, c.why, wait
+	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, decision, c.why, wait
 	e.Attempt, e.Attempts, e.Requests = int(a.number), c.attempts, len(a.evidence.Load().Requests())
 	e.OK, e.Outcome = true, OutcomeSucceeded
 	if f := a.failure; f != nil {
@@ -282,10 +272,8 @@ func (c *call) attemptEvent(d Decision, wait time.Duration) delivery {
 		e.Incident = c.failure.incident
 	}
 	if a.trace != nil {
-		e.Transitions = a.trace.changes
-		return delivery{e, a.trace.end}
+		e.Transitions, d.end = a.trace.changes, a.trace.end
 	}
-	return delivery{e, nil}
 }
 
 // fail fills in what went wrong.
@@ -299,20 +287,18 @@ func (c *call) retrying(wait time.Duration) {
 	if !c.untold {
 		return
 	}
-	d := c.attemptEvent(DecisionRetry, wait)
+	var d delivery
+	c.tellAttempt(&d, DecisionRetry, wait)
 	c.untold = false
 	c.guard.events.deliver(c.ctx, d)
 }
 
 // telling makes the events that end the call. From here on nothing changes it.
 func (c *call) telling(t *telling) {
-	if c.guard.events == nil {
-		return
-	}
 	if t.both = c.untold; t.both {
-		t.attempt = c.attemptEvent(c.decided, 0)
+		c.tellAttempt(&t.attempt, c.decided, 0)
 	}
-	t.call = c.callEvent()
+	c.tellCall(&t.call)
 }
 
 // finalDecision is what the call's own event says was done.
@@ -325,17 +311,21 @@ func (c *call) finalDecision() Decision {
 	}
 }
 
-func (c *call) callEvent() delivery {
-	e := c.event(EventCall)
+func (c *call) tellCall(d *delivery) {
+	e := &d.event
+	c.describe(e, EventCall, time.Now())
 	e.Duration = e.Time.Sub(c.began)
 	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, c.notes
+	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
+	if c.failure != nil {
+		e.fail(c.failure)
+	}
 	if c.guard.opts.Observe.Results {
 		e.Result = c.answer().ForModel()
 	}
 	if c.trace != nil {
-		return delivery{e, c.trace.end}
+		d.end = c.trace.end
 	}
-	return delivery{e, nil}
 }
 
 // observeLate tells of an abandoned attempt that ended. It runs on that
@@ -344,7 +334,8 @@ func (c *call) observeLate(a *attempt) {
 	if c.guard.events == nil {
 		return
 	}
-	e := c.newEvent(EventLate, time.Now())
+	var e Event
+	c.describe(&e, EventLate, time.Now())
 	e.Duration, e.Attempt, e.Attempts = e.Time.Sub(c.began)-a.began, int(a.number), int(a.number)
 	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, true, OutcomeSucceeded, a.err
 	if a.failed() {

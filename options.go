@@ -68,7 +68,11 @@ func New(tool Tool, opts *Options) (*Guard, error) {
 	if tool == nil {
 		return nil, errors.New("toolguard: New: tool is nil")
 	}
-	g := &Guard{tool: tool, info: tool.Info()}
+	info, err := infoOf(tool)
+	if err != nil {
+		return nil, err
+	}
+	g := &Guard{tool: tool, info: info}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -82,6 +86,16 @@ func New(tool Tool, opts *Options) (*Guard, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// infoOf asks a tool what it is. A nil pointer in the interface panics here.
+func infoOf(tool Tool) (info Info, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("toolguard: New: Info of %T panics: %v", tool, v)
+		}
+	}()
+	return tool.Info(), nil
 }
 
 // check refuses what makes no sense, before defaults hide it.
