@@ -75,12 +75,12 @@ func appendLine(b []byte, text string) []byte {
 
 // poses reports whether a result could be taken for an answer of the guard.
 func poses(content string, w *prompts.Catalogue) bool {
-	start := strings.TrimLeft(content, " \t\r\n\ufeff")
+	start := trimStart(content)
 	switch {
 	case start == "":
 		return false
 	case start[0] == '{':
-		return strings.HasPrefix(strings.TrimLeft(start[1:], " \t\r\n"), `"ok"`) || envelopeLike(start)
+		return strings.HasPrefix(trimStart(start[1:]), `"ok"`) || envelopeLike(start)
 	default:
 		return w.HasLabel(bounded(start, 256))
 	}
@@ -88,6 +88,21 @@ func poses(content string, w *prompts.Catalogue) bool {
 
 // envelopeLike reports whether a JSON object has the members of an envelope, in
 // whatever order and spelling. Most objects need no parsing to see that.
+// trimStart drops white space and byte order marks.
+func trimStart(s string) string {
+	for s != "" {
+		switch {
+		case s[0] == ' ', s[0] == '\t', s[0] == '\r', s[0] == '\n':
+			s = s[1:]
+		case strings.HasPrefix(s, "\ufeff"):
+			s = s[len("\ufeff"):]
+		default:
+			return s
+		}
+	}
+	return s
+}
+
 func envelopeLike(object string) bool {
 	if !strings.Contains(object, `ok"`) && !strings.Contains(object, `\u00`) {
 		return false

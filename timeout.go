@@ -335,7 +335,7 @@ func stackReserve(touch bool) bool {
 	if !touch {
 		return false
 	}
-	var reserve [10 << 10]byte
+	var reserve [6 << 10]byte
 	return touchReserve(reserve[:])
 }
 
