@@ -54,9 +54,17 @@ func (p BreakerPolicy) check(budget time.Duration) error {
 		return badOption("Breaker.Rate", p.Rate, "between 0 and 1")
 	}
 	return errors.Join(
-		notNegative("Breaker.Failures", p.Failures), notNegative("Breaker.Window", p.Window),
-		notNegative("Breaker.MinCalls", p.MinCalls), notNegative("Breaker.OpenFor", p.OpenFor),
+		countOption("Breaker.Failures", p.Failures), notNegative("Breaker.Window", p.Window),
+		countOption("Breaker.MinCalls", p.MinCalls), notNegative("Breaker.OpenFor", p.OpenFor),
 		notNegative("Breaker.MaxKeys", p.MaxKeys))
+}
+
+// countOption keeps a number comparable with what gobreaker counts in 32 bits.
+func countOption(field string, n int) error {
+	if n < 0 || n > 1<<30 {
+		return badOption(field, n, "between 0 and 2^30")
+	}
+	return nil
 }
 
 // tripped is the whole trip logic: a streak, or a rate over the window.
