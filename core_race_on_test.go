@@ -1,0 +1,5 @@
+//go:build race
+
+package toolguard_test
+
+const raceEnabled = true
