@@ -361,3 +361,28 @@ func TestBrokenResultsRender(t *testing.T) {
 		}
 	}
 }
+
+// What the model wrote may hold secrets too: where it is shown back, in a
+// preview, a violation or a note, they are masked.
+func TestSecretsInArgumentsAreMasked(t *testing.T) {
+	t.Parallel()
+	const secret = "postgres://svc:hunter2@db-7.internal:5432/orders"
+	for name, args := range map[string]string{
+		"preview":   `{'dsn': '` + secret + `'}`,
+		"violation": `{"n":"` + secret + `"}`,
+		"note":      `{"e":" ` + secret + ` "}`,
+		"both":      `{"n":"` + secret + `","e":" ` + secret + ` "}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tool := goldenTool(toolguard.ReadOnly, answers("fine"))
+			tool.info.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"},"e":{"enum":["` + secret + `"]}}}`)
+			env := guardOf(t, tool, nil).Do(t.Context(), toolguard.Call{Args: []byte(args)})
+			requireEnvelope(t, env)
+			for _, text := range []string{env.ForModel(), env.String()} {
+				assert.NotContains(t, text, "hunter2")
+				assert.NotContains(t, text, "svc:")
+			}
+		})
+	}
+}
