@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -164,10 +165,10 @@ func TestBehaviourMatrix(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			body := s.tool(t)
-			ran := 0
+			var ran atomic.Int32
 			call := body.call
 			body.call = func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
-				ran++
+				ran.Add(1)
 				return call(ctx, args)
 			}
 			g := guardOf(t, body, &s.opts)
@@ -183,7 +184,7 @@ func TestBehaviourMatrix(t *testing.T) {
 			requireEnvelope(t, env)
 			assert.Equal(t, s.want, verdict(env))
 			assert.LessOrEqual(t, spent, s.took)
-			assert.Equal(t, s.ran, ran)
+			assert.EqualValues(t, s.ran, ran.Load())
 			asJSON, err := json.Marshal(env)
 			require.NoError(t, err)
 			for _, part := range s.says {
