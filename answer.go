@@ -1,11 +1,13 @@
 package toolguard
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
@@ -23,7 +25,7 @@ func (c *call) answer() (e Envelope) {
 	}()
 	e = Envelope{
 		OK: c.failure == nil, CallID: c.in.ID, Tool: c.guard.info.Name, Args: c.doc.Text, Key: c.keyIfMade(),
-		Attempts: c.attempts, Degraded: c.source, Notes: c.notes,
+		Attempts: c.attempts, Degraded: c.source, Notes: c.notes, identity: c.guard.args.identity,
 		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
 	}
 	if e.OK {
@@ -62,8 +64,11 @@ func (c *call) answerFailure(e *Envelope) {
 		Example: f.faults().example, Incident: f.incident,
 	}
 	e.Error.Violations, e.Error.More = c.violationsIn(e.words)
-	if f.RetryAfter > 0 {
-		e.RetryAt = time.Now().Add(f.RetryAfter)
+	if c.outcome == OutcomeUnknown && !c.guard.info.repeatable(c.began) {
+		e.Error.RetryAfter = 0 // no wait makes it right to send it again
+	}
+	if e.Error.RetryAfter > 0 {
+		e.RetryAt = time.Now().Add(e.Error.RetryAfter)
 	}
 	room := rooms.Get().(*[]byte)
 	b := c.appendMessage((*room)[:0], e.words, &v)
@@ -73,6 +78,16 @@ func (c *call) answerFailure(e *Envelope) {
 	e.Error.Message, e.Suggestion = text[:n], text[n:]
 	*room = b
 	rooms.Put(room)
+}
+
+// unmade answers for a guard that New did not make.
+func unmade(in Call) Envelope {
+	words := prompts.English()
+	return Envelope{
+		CallID: in.ID, cause: errors.New("toolguard: this Guard was not made by New"), words: words,
+		Error:      &Failure{Code: CodeInternalError, Outcome: OutcomeNotStarted, Message: string(words.AppendMessage(nil, string(CodeInternalError), nil))},
+		Suggestion: string(words.AppendStep(nil, prompts.StepTellUserInternal, nil)),
+	}
 }
 
 // rooms are buffers to word answers in.
@@ -113,7 +128,7 @@ func (c *call) vars(v *prompts.Vars) {
 // what that means for the effect.
 func (c *call) appendMessage(b []byte, words *prompts.Catalogue, v *prompts.Vars) []byte {
 	f := c.failure
-	if f.Message != "" {
+	if f.Message != "" && f.field == "" {
 		b = append(b, sentence(c.authored(f.Message))...)
 	} else {
 		b = words.AppendMessage(b, string(f.Code), v)
@@ -136,10 +151,15 @@ func appendGap(b []byte, words *prompts.Catalogue) []byte {
 
 // sentence ends an author's words, so that ours may follow.
 func sentence(text string) string {
-	if strings.HasSuffix(text, "…") || strings.ContainsAny(text[max(len(text)-3, 0):], ".!?。！？") {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	switch {
+	case strings.ContainsRune(".!?…。！？", last):
 		return text
+	case unicode.Is(unicode.Han, last):
+		return text + "。"
+	default:
+		return text + "."
 	}
-	return text + "."
 }
 
 // outcomePhrase says what must be said of the effect. Of a look-up that broke it

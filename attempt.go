@@ -108,7 +108,7 @@ func (c *call) read(a *attempt, lost bool) {
 		c.failAttempt(a, d, a.err)
 		c.failure.control = a.control
 	case a.result.extra.adopted() != nil:
-		c.adopt(a, a.result.extra.envelope)
+		c.takeInner(a, a.result.extra.envelope)
 	default:
 		c.succeed(a, &a.result)
 	}
@@ -145,17 +145,22 @@ func (c *call) succeed(a *attempt, r *Result) {
 	}
 }
 
-// adopt takes the answer of an inner guard for the tool's own.
-func (c *call) adopt(a *attempt, inner *Envelope) {
-	if inner.OK {
+// takeInner takes over what an inner guard answered. Only a guard around the same
+// tool is adopted with its words: of any other, a failure is an error the tool met.
+func (c *call) takeInner(a *attempt, inner *Envelope) {
+	switch {
+	case inner.OK:
 		c.succeed(a, &inner.Result)
 		c.notes = append(c.notes, inner.Notes...)
-		return
+	case inner.identity == c.guard.args.identity:
+		e := inner.Error
+		d := &diagnosis{Verdict: Verdict{Code: e.Code, Outcome: e.Outcome, RetryAfter: e.RetryAfter, Message: e.Message}, claimed: true}
+		c.failAttempt(a, d, inner.Err())
+		c.failure.adopted = inner
+	default:
+		a.err = inner.Err()
+		c.failAttempt(a, a.diagnose(), a.err)
 	}
-	e := inner.Error
-	d := &diagnosis{Verdict: Verdict{Code: e.Code, Outcome: e.Outcome, RetryAfter: e.RetryAfter, Message: e.Message}, claimed: true}
-	c.failAttempt(a, d, inner.Err())
-	c.failure.adopted = inner
 }
 
 // stopCode is the code of an attempt that did not stop when told to.

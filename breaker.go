@@ -235,6 +235,22 @@ func (s *breakers) acquire(key breakerKey) (p permit, wait time.Duration, ok boo
 	return permit{done: done, b: b}, 0, true
 }
 
+// refuses reports whether the breaker would refuse an attempt now, and for how
+// long, without asking for a permit.
+func (s *breakers) refuses(key breakerKey) (wait time.Duration, yes bool) {
+	if s == nil {
+		return 0, false
+	}
+	if state, forced := s.forcedState(); forced {
+		return s.policy.OpenFor, state == BreakerOpen
+	}
+	b := s.at(key)
+	if b.two.State() != gobreaker.StateOpen {
+		return 0, false
+	}
+	return b.closesIn(), true
+}
+
 // force holds every breaker of the set in one state until released.
 func (s *breakers) force(state BreakerState) { s.forced.Store(uint32(state) + 1) }
 

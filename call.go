@@ -207,7 +207,7 @@ func (c *call) gate(check func(context.Context, json.RawMessage) error, code Cod
 // went wrong inside the gate itself is not the model's business.
 func gateDiagnosis(ctx context.Context, err error, code Code) diagnosis {
 	if isolate.Misbehaved(err) {
-		return diagnosis{Verdict: Verdict{Code: code}}
+		return diagnosis{Verdict: Verdict{Code: CodeCheckFailed}}
 	}
 	d := diagnose(ctx, err, stopNone, nil)
 	if d.Code == CodeUnknownError {

@@ -59,8 +59,8 @@ func TestPanicInUserCodeHasItsAnswer(t *testing.T) {
 		want toolguard.Code // "" is a success
 		runs int
 	}{
-		"authorize fails closed": {toolguard.Options{Authorize: gate}, succeeding, toolguard.CodePermissionDenied, 0},
-		"check fails closed":     {toolguard.Options{Check: gate}, succeeding, toolguard.CodeBusinessRule, 0},
+		"authorize fails closed": {toolguard.Options{Authorize: gate}, succeeding, toolguard.CodeCheckFailed, 0},
+		"check fails closed":     {toolguard.Options{Check: gate}, succeeding, toolguard.CodeCheckFailed, 0},
 		"result check": {toolguard.Options{CheckResult: func(context.Context, toolguard.Result) error { panic("check") }},
 			succeeding, "", 1},
 		"classifier is skipped": {toolguard.Options{Classifier: func(context.Context, error) (toolguard.Verdict, bool) { panic("classify") }},

@@ -155,6 +155,9 @@ func typeDetail(chain cause.Chain) string {
 // quotable returns the text below the author's own types, if it is plain.
 func quotable(err error, chain cause.Chain) string {
 	for i := len(chain.Nodes) - 1; i >= 0; i-- {
+		if guarded(chain.Nodes[i].Err) {
+			return "" // what another guard has to say has been said
+		}
 		if e, ok := chain.Nodes[i].Err.(*Error); ok && e != nil {
 			err = e.Cause
 			chain = cause.Known(err, ownError)

@@ -138,7 +138,7 @@ func weigh(chain cause.Chain, ask bool) finding {
 	for i := len(chain.Nodes) - 1; i >= 0; i-- { // members of a join from the last to the first
 		node := chain.Nodes[i]
 		f := look(node, ask)
-		if below[i+1].any {
+		if below[i+1].any && !guarded(node.Err) {
 			f = f.over(below[i+1].finding)
 		}
 		if !label(chain, node, f) {
@@ -205,6 +205,11 @@ func authored(err error) finding {
 	case *sureError:
 		return finding{claim: claim{made: true, outcome: e.outcome}}
 	case *Error:
+		if e.guarded {
+			f := strong(innerCode(e.Code), "another guard: "+string(e.Code))
+			f.definite = false
+			return f
+		}
 		f := finding{message: e.Message, field: e.Field, retryAfter: max(e.RetryAfter, 0)}
 		if e.Code != "" {
 			f.rank, f.code, f.definite, f.detail = rankAuthor, e.Code, e.Code.row().definite, "tool's own error"
@@ -215,6 +220,28 @@ func authored(err error) finding {
 		return f
 	}
 	return finding{}
+}
+
+// guarded reports whether a guard made err of its own call, so that what lies
+// below is about that call.
+func guarded(err error) bool {
+	e, ok := err.(*Error)
+	return ok && e != nil && e.guarded
+}
+
+// innerCode is what the failure of a call made by the tool means for the tool
+// itself: an outage is one. A refusal is not the tool's, nor are the arguments
+// the model's.
+func innerCode(code Code) Code {
+	row := code.row()
+	switch {
+	case row.category == CategoryUnavailable && row.neutral:
+		return CodeServiceUnavailable
+	case row.category == CategoryUnavailable, row.category == CategoryTimeout && !row.neutral:
+		return row.code
+	default:
+		return CodeUnknownError
+	}
 }
 
 // careful asks one rule about an error whose methods may panic.

@@ -266,7 +266,7 @@ func TestCodesAreProduced(t *testing.T) {
 		CodeInvalidJSON: true, CodeTruncated: true, CodeSchemaViolation: true, CodeUnknownTool: true,
 		CodeAbandoned: true, CodeBudgetExhausted: true, CodeBreakerOpen: true, CodeOverloaded: true,
 		CodeToolStuck: true, CodeShuttingDown: true, CodeResultRejected: true,
-		"control_flow": true, "internal_error": true,
+		CodeControlFlow: true, CodeInternalError: true, CodeCheckFailed: true,
 	}
 	seen := map[Code]bool{}
 	for _, tc := range diagnosisCases {

@@ -50,6 +50,7 @@ const (
 	CodeBadResponse   Code = "bad_response"   // the service's answer could not be read
 	CodeCommandFailed Code = "command_failed" // a program the tool ran reported failure
 	CodeCanceled      Code = "canceled"       // the caller canceled the call
+	CodeCheckFailed   Code = "check_failed"   // a check that comes before the tool broke
 	CodeControlFlow   Code = "control_flow"   // the host took the call over; see Options.PassThrough
 	CodeInternalError Code = "internal_error" // a fault of the guard itself
 	CodeUnknownError  Code = "unknown_error"  // none of the above
@@ -135,6 +136,7 @@ var codeTable = []codeRow{
 	{code: CodeBadResponse, category: CategoryUnknown, silent: true, retry: retryBackoff, resend: true},
 	{code: CodeCommandFailed, category: CategoryUnknown, silent: true},
 	{code: CodeCanceled, category: CategoryUnknown, neutral: true},
+	{code: CodeCheckFailed, category: CategoryUnknown, outcome: OutcomeNotStarted, neutral: true},
 	{code: CodeControlFlow, category: CategoryUnknown, neutral: true},
 	{code: CodeInternalError, category: CategoryUnknown, neutral: true},
 	{code: CodeUnknownError, category: CategoryUnknown, silent: true},

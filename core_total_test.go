@@ -146,11 +146,11 @@ var badPlaces = map[string]struct {
 	want   map[string]string // by bad way; "" for all others
 	ran    int
 }{
-	"authorize": {body: answers("fine"), ran: 0, want: map[string]string{"": "permission_denied/not_started"},
+	"authorize": {body: answers("fine"), ran: 0, want: map[string]string{"": "check_failed/not_started"},
 		opts: func(_ *testing.T, bad func(), o *toolguard.Options) {
 			o.Authorize = func(context.Context, json.RawMessage) error { bad(); return nil }
 		}},
-	"check": {body: answers("fine"), ran: 0, want: map[string]string{"": "business_rule/not_started"},
+	"check": {body: answers("fine"), ran: 0, want: map[string]string{"": "check_failed/not_started"},
 		opts: func(_ *testing.T, bad func(), o *toolguard.Options) {
 			o.Check = func(context.Context, json.RawMessage) error { bad(); return nil }
 		}},
@@ -251,10 +251,10 @@ func TestTotalWhateverTypedFunctionsDo(t *testing.T) {
 		}{
 			"authorize": {func(tool *toolguard.Typed[in], bad func()) {
 				tool.Authorize = func(context.Context, in) error { bad(); return nil }
-			}, "permission_denied/not_started"},
+			}, "check_failed/not_started"},
 			"check": {func(tool *toolguard.Typed[in], bad func()) {
 				tool.Check = func(context.Context, in) error { bad(); return nil }
-			}, "business_rule/not_started"},
+			}, "check_failed/not_started"},
 			"status": {func(tool *toolguard.Typed[in], bad func()) {
 				tool.Status = func(context.Context, string, in) (toolguard.Outcome, toolguard.Result, error) {
 					bad()

@@ -37,10 +37,11 @@ type Envelope struct {
 	// Degraded says where the answer comes from, if not from the tool.
 	Degraded *Degraded
 
-	cause   error
-	control bool // cause is the host's control flow
-	format  Format
-	words   *prompts.Catalogue
+	cause    error
+	control  bool   // cause is the host's control flow
+	identity string // of the tool
+	format   Format
+	words    *prompts.Catalogue
 }
 
 // Failure is what a model reads of a call that failed.
@@ -125,14 +126,16 @@ func (f Format) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 func (f *Format) UnmarshalText(b []byte) error { return formatNames.parse("Format", b, (*uint8)(f)) }
 
 // Err returns nil for a success, else an *[Error] with the tool's own error
-// underneath, for [errors.Is] and [errors.As].
+// underneath, for [errors.Is] and [errors.As]. A tool may return it, or wrap it:
+// its own guard then knows that something the tool needs failed, but takes the
+// outcome for that call's, not for the tool's.
 func (e Envelope) Err() error {
 	if e.OK {
 		return nil
 	}
 	return &Error{
 		Code: e.Error.Code, Outcome: e.Error.Outcome, Message: e.Error.Message,
-		RetryAfter: e.Error.RetryAfter, Cause: e.cause,
+		RetryAfter: e.Error.RetryAfter, Cause: e.cause, guarded: true,
 	}
 }
 

@@ -27,6 +27,10 @@ type Error struct {
 	// Cause is what led here, or nil. Its text never reaches a model unless it
 	// is a plain text error; see RenderPolicy.
 	Cause error
+
+	// guarded: a guard made it, of its own call. Inside another tool it says why
+	// that failed, and nothing of what that had done before.
+	guarded bool
 }
 
 // maxErrorText bounds a cause's text, in bytes: foreign errors may be huge.
@@ -58,8 +62,9 @@ func (e *Error) Unwrap() error {
 // Param, Business, NotFound and Permission also say that nothing was changed.
 // Where the tool had acted before it found out, wrap them in [MaybeDone].
 
-// Param says that an argument cannot be used and which one. The format and its
-// values are read by the model: name what is allowed.
+// Param says that an argument cannot be used and which one: field is its name, or
+// a path such as "items.0.sku". The format and its values are read by the model:
+// name what is allowed.
 func Param(field, format string, args ...any) error {
 	return &Error{Code: CodeInvalidArgument, Outcome: OutcomeFailed, Field: field, Message: fmt.Sprintf(format, args...)}
 }

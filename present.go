@@ -1,6 +1,7 @@
 package toolguard
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/toolguard-go/toolguard/internal/clean"
@@ -57,16 +58,18 @@ func (c *call) presentResult(r *Result, words *prompts.Catalogue) {
 // or had to be cut, goes on as text.
 func (c *call) cleanResult(r *Result, o clean.Options) {
 	var notes []clean.Note
-	if len(r.JSON) > 0 {
+	if r.JSON = bytes.TrimSpace(r.JSON); len(r.JSON) > 0 {
+		size := len(r.JSON)
 		var ok bool
 		if r.JSON, notes, ok = cleanJSON(r.JSON, o); !ok || clean.Has(notes, clean.Cut) {
 			r.Text, r.JSON = string(r.JSON), nil
 		}
-		c.noteCleaned(notes)
+		c.noteCleaned(notes, size)
 	}
 	if r.Text != "" {
+		size := len(r.Text)
 		r.Text, notes = clean.Text(r.Text, o)
-		c.noteCleaned(notes)
+		c.noteCleaned(notes, size)
 	}
 }
 
@@ -78,11 +81,12 @@ func cleanJSON(raw json.RawMessage, o clean.Options) (json.RawMessage, []clean.N
 	return out, notes, true
 }
 
-func (c *call) noteCleaned(notes []clean.Note) {
+// noteCleaned says what was taken out of a text of the given size.
+func (c *call) noteCleaned(notes []clean.Note, size int) {
 	for _, n := range notes {
 		note := Note{Kind: cleanNotes[n.Kind], Count: n.Count, Bytes: n.Bytes, Media: n.Media}
 		if n.Kind == clean.Cut {
-			note.Count, note.Bytes = n.Bytes, 0 // bytes left out
+			note.Count, note.Bytes = n.Bytes, size // bytes left out, of all
 		}
 		c.notes = append(c.notes, note)
 	}

@@ -244,39 +244,57 @@ const (
 // planRetry returns the wait before the next attempt, or why there is none.
 func (c *call) planRetry() (wait time.Duration, why string) {
 	g, f := c.guard, c.failure
-	row := f.Code.row()
-	s := g.opts.Retry.scheduleFor(row)
-	if f.Code == CodeUnknownError && f.claimed && f.Outcome == OutcomeNotStarted {
-		s = g.opts.Retry.scheduleFor(CodeServiceUnavailable.row()) // its author says it may run again
+	s := g.opts.Retry.scheduleOf(f)
+	if why := c.forbidden(s); why != "" {
+		return 0, why
 	}
-	switch {
-	case g.opts.Retry.Off || s.attempts <= 1:
-		return 0, WhyFinal
-	case row.code == CodeAbandoned:
-		return 0, WhyRunning
-	case c.ctx.Err() != nil:
-		return 0, WhyCallerGone
-	case c.nested():
-		return 0, WhyNested
-	case !c.mayRepeat():
-		return 0, WhyUnsure
-	case c.attempts >= c.allowed(s.attempts):
-		return 0, WhyAttempts
-	}
-	wait = s.delay(c.attempts, g.opts.Retry.MaxDelay, f.RetryAfter)
 	if f.RetryAfter > g.opts.Retry.MaxRetryAfter {
 		return 0, WhyLongWait
 	}
-	if !c.fits(wait) {
+	wait = s.delay(c.attempts, g.opts.Retry.MaxDelay, f.RetryAfter)
+	closed, refuses := g.breakers.refuses(c.breakerKey())
+	switch {
+	case refuses && closed > wait:
+		f.RetryAfter = max(f.RetryAfter, closed)
+		return 0, string(CodeBreakerOpen) // the very failure opened it
+	case !c.fits(wait):
+		setDefault(&f.RetryAfter, wait)
 		return 0, WhyNoTime
-	}
-	if row.retry == retryRefresh && !c.refreshed() {
+	case f.Code.row().retry == retryRefresh && !c.refreshed():
 		return 0, WhyRefresh
-	}
-	if !g.budget.spend(time.Now()) {
+	case !g.budget.spend(time.Now()):
 		return 0, WhyRetryBudget
 	}
 	return wait, ""
+}
+
+// scheduleOf returns the schedule of a failure. Where the author says that
+// nothing was started, an error without a code may run again like an outage.
+func (p *RetryPolicy) scheduleOf(f *failure) schedule {
+	if f.Code == CodeUnknownError && f.claimed && f.Outcome == OutcomeNotStarted {
+		return p.scheduleFor(CodeServiceUnavailable.row())
+	}
+	return p.scheduleFor(f.Code.row())
+}
+
+// forbidden says why no attempt may follow, whatever the wait; "" if one may.
+func (c *call) forbidden(s schedule) string {
+	switch {
+	case c.guard.opts.Retry.Off || s.attempts <= 1:
+		return WhyFinal
+	case c.failure.Code == CodeAbandoned:
+		return WhyRunning
+	case c.ctx.Err() != nil:
+		return WhyCallerGone
+	case c.nested():
+		return WhyNested
+	case !c.mayRepeat():
+		return WhyUnsure
+	case c.attempts >= c.allowed(s.attempts):
+		return WhyAttempts
+	default:
+		return ""
+	}
 }
 
 // mayRepeat says whether running the tool again is safe.

@@ -3,13 +3,15 @@ package toolguard
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
 )
 
-// LogObserver returns an [Observer] that writes each event to a logger: calls
-// that failed and late answers at Warn, retried attempts at Info, the rest at
-// Debug. A nil logger means [slog.Default]. Arguments and results are written
+// LogObserver returns an [Observer] that writes each event to a logger: failures
+// of the system, late answers and breakers that open at Warn; refused arguments,
+// business and permission refusals, retried attempts and answers from elsewhere
+// at Info; the rest at Debug. A nil logger means [slog.Default]. Arguments and results are written
 // only if ObservePolicy asks for them.
 func LogObserver(logger *slog.Logger) Observer { return logObserver{logger} }
 
@@ -29,13 +31,26 @@ func (o logObserver) Observe(ctx context.Context, e Event) {
 }
 
 func (e *Event) level() slog.Level {
+	opens := slices.ContainsFunc(e.Transitions, func(t Transition) bool { return t.To == BreakerOpen })
 	switch {
-	case e.Kind == EventLate, e.Kind == EventCall && !e.OK, len(e.Transitions) > 0:
+	case e.Kind == EventLate, opens:
 		return slog.LevelWarn
-	case e.Decision == DecisionRetry, e.Decision == DecisionFallback:
+	case e.Kind == EventCall && !e.OK:
+		return e.failureLevel()
+	case e.Decision == DecisionRetry, e.Decision == DecisionFallback, len(e.Transitions) > 0:
 		return slog.LevelInfo
 	default:
 		return slog.LevelDebug
+	}
+}
+
+// failureLevel tells what somebody on call should see from what is an answer.
+func (e *Event) failureLevel() slog.Level {
+	switch e.Category {
+	case CategoryParam, CategoryBusiness, CategoryPermission:
+		return slog.LevelInfo
+	default:
+		return slog.LevelWarn
 	}
 }
 
@@ -57,8 +72,8 @@ func (e *Event) attrs() []slog.Attr {
 	if e.Digest != (Digest{}) {
 		a = append(a, slog.String("digest", e.Digest.String()))
 	}
-	for _, t := range e.Transitions {
-		a = append(a, slog.String("breaker", t.From.String()+" to "+t.To.String()))
+	if n := len(e.Transitions); n > 0 {
+		a = append(a, slog.String("breaker", e.Transitions[n-1].To.String()))
 	}
 	if len(e.NotEnforced) > 0 {
 		a = append(a, slog.Any("not_enforced", e.NotEnforced))

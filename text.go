@@ -31,7 +31,7 @@ func (e *Envelope) appendText(b []byte) []byte {
 	if f.Incident != "" {
 		b = w.AppendFrame(append(b, '\n'), prompts.FrameIncident, &prompts.Vars{Incident: f.Incident})
 	}
-	return e.appendTextNotes(b)
+	return e.appendTextNotes(b, w)
 }
 
 // label says what kind of answer this is; an unknown outcome matters more than
@@ -50,7 +50,7 @@ func (e *Envelope) label() prompts.Label {
 }
 
 func (e *Envelope) appendTextResult(b []byte, w *prompts.Catalogue) []byte {
-	b = e.appendTextNotes(b)
+	b = e.appendTextNotes(b, w)
 	content := e.Result.content()
 	if poses(content, w) {
 		b = w.AppendFrame(append(b, '\n'), prompts.FrameResultAsData, nil)
@@ -59,9 +59,10 @@ func (e *Envelope) appendTextResult(b []byte, w *prompts.Catalogue) []byte {
 	return appendLine(b, content)
 }
 
-func (e *Envelope) appendTextNotes(b []byte) []byte {
+func (e *Envelope) appendTextNotes(b []byte, w *prompts.Catalogue) []byte {
 	for _, text := range e.noteTexts() {
-		b = appendLine(b, text)
+		b = w.AppendFrame(append(b, '\n'), prompts.FrameNote, nil)
+		b = append(w.AppendGap(b), text...)
 	}
 	return b
 }

@@ -153,6 +153,9 @@ func (g *Guard) Call(ctx context.Context, args json.RawMessage) (Result, error) 
 // Do answers one call. It never panics, and it returns within the call's budget
 // plus grace even if the tool does not. Cancelling ctx stops it sooner.
 func (g *Guard) Do(ctx context.Context, in Call) Envelope {
+	if g == nil || g.tool == nil {
+		return unmade(in)
+	}
 	c := g.open(ctx, in)
 	if a := c.begin(); a != nil {
 		c.ends = make(chan struct{}, 2)

@@ -3,6 +3,7 @@ package toolguard
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"github.com/toolguard-go/toolguard/internal/schema"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
@@ -20,6 +21,9 @@ const maxPath = 160
 // does not fit.
 func (c *call) violationsIn(words *prompts.Catalogue) (out []Violation, more int) {
 	f := c.failure.faults()
+	if own := c.failure; own.field != "" && own.Message != "" {
+		return []Violation{c.fieldViolation(own)}, 0
+	}
 	if f.syntax != nil || f.notObject != "" {
 		return []Violation{c.syntaxIn(words)}, 0
 	}
@@ -41,13 +45,21 @@ func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violat
 	}
 	switch v.Rule {
 	case schema.RuleType:
-		vars.Got = v.Kind + " " + vars.Got
+		if vars.Got != v.Kind { // null is of type null
+			vars.Got = v.Kind + " " + vars.Got
+		}
 	case schema.RuleMinLength, schema.RuleMaxLength, schema.RuleMinItems, schema.RuleMaxItems, schema.RuleMinProperties, schema.RuleMaxProperties:
 		vars.Got = strconv.Itoa(v.Count)
 	case schema.RuleRequired, schema.RuleUnknownProperty, schema.RuleCaseMismatch, schema.RuleDependentRequired, schema.RulePropertyName:
 		vars.Got = "" // the name says it
 	}
 	return Violation{Path: v.Path, Rule: string(v.Rule), Message: string(words.AppendViolation(nil, prompts.Violation(v.Rule), vars))}
+}
+
+// fieldViolation names the argument an author refused, in the author's words.
+func (c *call) fieldViolation(f *failure) Violation {
+	path := "/" + strings.ReplaceAll(strings.TrimPrefix(f.field, "/"), ".", "/")
+	return Violation{Path: path, Rule: string(f.Code), Message: c.cutRedacted(path, maxPath) + ": " + sentence(c.authored(f.Message))}
 }
 
 // syntaxIn says why the text is not one JSON object, with its beginning.

@@ -44,6 +44,7 @@ const (
 	FrameExample      Frame = "example"        // Example: a minimal valid call
 	FrameIncident     Frame = "incident"       // Incident: what ties the answer to the event
 	FrameNext         Frame = "next"           // goes before the step in the labelled text
+	FrameNote         Frame = "note"           // goes before a note in the labelled text
 	FrameResultAsData Frame = "result_as_data" // goes before a result that imitates an answer of toolguard
 	FrameBatch        Frame = "batch"          // Count, Succeeded, Failed, NotStarted, Unknown
 )
