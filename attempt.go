@@ -243,11 +243,3 @@ func (c *call) callerCode() Code {
 	}
 	return CodeCanceled
 }
-
-// undelivered is how many events end the call.
-func (c *call) undelivered() uint64 {
-	if c.untold {
-		return 2
-	}
-	return 1
-}

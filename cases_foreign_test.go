@@ -27,6 +27,7 @@ func TestPanicIsAnAnswer(t *testing.T) {
 		g := caseGuard(t, toolguard.Info{Effect: effect}, &toolguard.Options{Observer: seen},
 			func(context.Context, json.RawMessage) (toolguard.Result, error) {
 				var stock map[string]int
+				//lint:ignore SA5000 the panic is the point
 				stock["secret-sku"]++
 				return toolguard.Result{}, nil
 			})

@@ -205,10 +205,10 @@ func (c *call) judge() {
 
 // ruleMasked is broken by a mask of redaction that a model sends back: written,
 // it would take the place of the secret.
-const (
-	ruleMasked schema.Rule = "masked_value"
-	maskStart              = "[redacted:"
-)
+const ruleMasked schema.Rule = "masked_value"
+
+// maskStart is how every mask begins.
+const maskStart = "[redacted:"
 
 func masked(doc *strictjson.Doc) (found []schema.Violation) {
 	if !bytes.Contains(doc.Text, []byte(maskStart)) {

@@ -15,11 +15,9 @@ func (f field) header(text string) span {
 	if f.start < len(text) && text[f.start] == '[' && f.quote == 0 && !masked(text[f.start:min(len(text), f.start+16)]) {
 		f.start++
 	}
-	end := f.start
+	end := credentialsEnd(text, f.start)
 	if f.trust == cookie {
 		end = cookiesEnd(text, f.start)
-	} else {
-		end = credentialsEnd(text, f.start)
 	}
 	if end <= f.start || masked(text[f.start:end]) {
 		return span{}
