@@ -59,7 +59,7 @@ func (c *call) answerFailure(e *Envelope) {
 	step, resend := c.step()
 	e.cause, e.control = f.err, f.control
 	e.Error = &Failure{
-		Category: f.Code.Category(), Code: f.Code, Retryable: resend, Outcome: c.outcome,
+		Category: f.row().category, Code: f.Code, Retryable: resend, Outcome: c.outcome,
 		RetryAfter: f.RetryAfter, Quote: c.quote(e.words),
 		Example: f.faults().example, Incident: f.incident,
 	}
@@ -165,7 +165,7 @@ func sentence(text string) string {
 // outcomePhrase says what must be said of the effect. Of a look-up that broke it
 // says that this proves nothing about the data; of a refused one, nothing.
 func (c *call) outcomePhrase() (prompts.Outcome, bool) {
-	category := c.failure.Code.Category()
+	category := c.failure.row().category
 	system := category == CategoryTimeout || category == CategoryUnavailable || category == CategoryUnknown
 	switch {
 	case category == CategoryParam && c.outcome == OutcomeNotStarted:

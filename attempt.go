@@ -181,7 +181,7 @@ func (c *call) breakerVerdict(limit time.Duration) error {
 	if c.failure == nil {
 		return nil
 	}
-	row := c.failure.Code.row()
+	row := c.failure.row()
 	switch {
 	case row.neutral || row.silent:
 		return errNeutral

@@ -25,7 +25,8 @@ type call struct {
 	ends  chan struct{}          // sent when the answer is there, and when it is told
 	key   atomic.Pointer[string] // the tool's goroutines may ask for it
 
-	current atomic.Pointer[attempt] // for Do, to interrupt it
+	current atomic.Pointer[attempt] // for Do and the timer, to interrupt it
+	timer   *time.Timer             // of the attempt that runs
 
 	doc      strictjson.Doc // the normalised document: what runs
 	mismatch *mismatch      // what the schema has against it
@@ -63,6 +64,15 @@ type failure struct {
 	adopted  *Envelope // an inner guard's answer
 	control  bool      // err is the host's control flow
 	incident string
+	known    *codeRow // see row
+}
+
+// row is what the failure's code implies.
+func (f *failure) row() *codeRow {
+	if f.known == nil {
+		f.known = f.Code.row()
+	}
+	return f.known
 }
 
 // faults is what is wrong with the arguments, never nil.

@@ -135,7 +135,7 @@ func (c *call) mayFallBack() bool {
 	if c.failure == nil || gated || c.failure.control || c.ctx.Err() != nil {
 		return false
 	}
-	switch c.failure.Code.Category() {
+	switch c.failure.row().category {
 	case CategoryTimeout, CategoryUnavailable:
 		return c.guard.info.Effect == ReadOnly || c.outcome == OutcomeNotStarted || c.outcome == OutcomeFailed
 	default:

@@ -278,7 +278,7 @@ func (c *call) tellAttempt(d *delivery, decision Decision, wait time.Duration) {
 
 // fail fills in what went wrong.
 func (e *Event) fail(f *failure) {
-	e.OK, e.Code, e.Category = false, f.Code, f.Code.Category()
+	e.OK, e.Code, e.Category = false, f.Code, f.row().category
 	e.Err, e.Detail, e.Incident = f.err, f.detail, f.incident
 }
 

@@ -260,7 +260,7 @@ func (c *call) planRetry() (wait time.Duration, why string) {
 	case !c.fits(wait):
 		setDefault(&f.RetryAfter, wait)
 		return 0, WhyNoTime
-	case f.Code.row().retry == retryRefresh && !c.refreshed():
+	case f.row().retry == retryRefresh && !c.refreshed():
 		return 0, WhyRefresh
 	case !g.budget.spend(time.Now()):
 		return 0, WhyRetryBudget
@@ -274,7 +274,7 @@ func (p *RetryPolicy) scheduleOf(f *failure) schedule {
 	if f.Code == CodeUnknownError && f.claimed && f.Outcome == OutcomeNotStarted {
 		return p.scheduleFor(CodeServiceUnavailable.row())
 	}
-	return p.scheduleFor(f.Code.row())
+	return p.scheduleFor(f.row())
 }
 
 // forbidden says why no attempt may follow, whatever the wait; "" if one may.

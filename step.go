@@ -25,7 +25,7 @@ func (c *call) step() (step prompts.Step, resend bool) {
 		return prompts.StepVerifyUnknown, false
 	case !info.repeatable(c.began):
 		return prompts.StepAskCheckUnknown, false
-	case f.Code.row().resend && f.RetryAfter <= longWait:
+	case f.row().resend && f.RetryAfter <= longWait:
 		return prompts.StepRepeatSafeUnknown, true
 	default:
 		return prompts.StepTellUserUnknown, false
@@ -34,7 +34,7 @@ func (c *call) step() (step prompts.Step, resend bool) {
 
 // stepAfterNothing chooses the step where the call certainly changed nothing.
 func (c *call) stepAfterNothing() (step prompts.Step, resend bool) {
-	if c.failure.Code.row().resend {
+	if c.failure.row().resend {
 		return c.stepAfterOutage()
 	}
 	switch c.failure.Code {

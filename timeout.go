@@ -110,7 +110,6 @@ type attempt struct {
 	call     *call
 	began    time.Duration // since the call began
 	limit    time.Duration
-	timer    *time.Timer
 	evidence atomic.Pointer[evidence.Attempt] // made when somebody asks
 	slot     slot
 	permit   permit
@@ -195,8 +194,12 @@ func (a *attempt) start() {
 	if c.ctx.Err() != nil {
 		a.interrupt(c.callerStop()) // whoever watches ctx may have come too early
 	}
-	if !c.guard.opts.Timeout.Off {
-		a.timer = time.AfterFunc(a.limit, a.expire)
+	switch {
+	case c.guard.opts.Timeout.Off:
+	case c.timer == nil:
+		c.timer = time.AfterFunc(a.limit, c.expire)
+	default:
+		c.timer.Reset(a.limit)
 	}
 }
 
@@ -232,15 +235,21 @@ func (a *attempt) invoke(args json.RawMessage) {
 
 // end says that the tool has come back, and reports whether that was in time.
 func (a *attempt) end() bool {
-	if a.timer != nil {
-		a.timer.Stop()
+	if t := a.call.timer; t != nil {
+		t.Stop()
 	}
 	inTime := a.state.CompareAndSwap(attemptRunning, attemptReturned)
 	a.Cancel(context.Canceled) // as a deferred cancel would
 	return inTime
 }
 
-func (a *attempt) expire() { a.interrupt(stopAttemptTimeout) }
+// expire interrupts the attempt whose time is up. The timer serves one attempt
+// after the other, so it may have rung for one that is over.
+func (c *call) expire() {
+	if a := c.current.Load(); time.Since(c.began) >= a.began+a.limit {
+		a.interrupt(stopAttemptTimeout)
+	}
+}
 
 // interrupt tells the attempt to stop, and why, and gives up on it if it has not
 // returned after the grace period.

@@ -41,7 +41,7 @@ func jsonTool(_ context.Context, args []byte) (string, error) {
 	if err := json.Unmarshal(args, &in); err != nil {
 		return "", err
 	}
-	out, err := json.Marshal(map[string]any{"order": in.Order, "left": in.Amount / 2})
+	out, err := json.Marshal(map[string]any{"order": in.Order, "left": in.Amount / 2, "urgent": in.Urgent})
 	return string(out), err
 }
 
