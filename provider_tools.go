@@ -69,16 +69,14 @@ func (p Provider) appendOpenAI(list []byte, g *Guard) []byte {
 	return strconv.AppendBool(list, fitsStrictMode(g.info.Schema))
 }
 
-// appendAnnotations gives MCP's hints where the effect is declared.
+// appendAnnotations gives MCP's hints. A key of ours is nothing its client knows
+// of, so that repeating is safe for Idempotent tools only.
 func appendAnnotations(list []byte, e Effect) []byte {
-	switch e {
-	case ReadOnly:
+	if e == ReadOnly {
 		return append(list, `,"annotations":{"readOnlyHint":true}`...)
-	case Idempotent, IdempotentByKey:
-		return append(list, `,"annotations":{"readOnlyHint":false,"idempotentHint":`+strconv.FormatBool(e == Idempotent)+`}`...)
-	default:
-		return append(list, `,"annotations":{"readOnlyHint":false,"idempotentHint":false}`...)
 	}
+	list = append(list, `,"annotations":{"readOnlyHint":false,"idempotentHint":`...)
+	return append(strconv.AppendBool(list, e == Idempotent), '}')
 }
 
 // objectSchema returns a schema as providers want it: an object that says that
