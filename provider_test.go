@@ -180,7 +180,7 @@ func TestStrictMode(t *testing.T) {
 		closed(`"a":{"type":"string","maxLength":3}`, `"a"`):                     false,
 		closed(`"a":{"oneOf":[{"type":"string"}]}`, `"a"`):                       false,
 		closed(`"a":{"anyOf":[{"type":"string","minLength":1}]}`, `"a"`):         false,
-		closed(`"a":{"$ref":"#/definitions/t"}`, `"a"`):                          false,
+		closed(`"a":{"$ref":"#/properties/b"},"b":{"type":"string"}`, `"a","b"`): false,
 		closed(`"a":{"$ref":"#","description":"d"}`, `"a"`):                      false,
 		strings.Replace(closed(``, ``), `{`, `{"$defs":{"t":{"not":{}}},`, 1):    false,
 		strings.Replace(closed(``, ``), `{`, `{"anyOf":[{"type":"object"}],`, 1): false,
