@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,15 +23,13 @@ var providers = []toolguard.Provider{
 	toolguard.ProviderOpenAI, toolguard.ProviderOpenAIResponses, toolguard.ProviderAnthropic, toolguard.ProviderMCP,
 }
 
-var updateGolden = flag.Bool("update", false, "write golden files anew")
-
 // golden compares JSON with a file, or writes the file: -update.
 func golden(t *testing.T, name string, got json.RawMessage) {
 	t.Helper()
 	pretty, err := json.MarshalIndent(got, "", "  ")
 	require.NoError(t, err, "%s", got)
 	file := filepath.Join("testdata", "providers", name+".json")
-	if *updateGolden {
+	if updating() {
 		require.NoError(t, os.WriteFile(file, append(pretty, '\n'), 0o644))
 		return
 	}

@@ -514,12 +514,12 @@ func TestToolboxShutdown(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "waits and admits no more", func(t *testing.T) {
 		box := boxOf(t, nil, says("clock"), named("slow", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			return toolguard.Result{Text: "slow"}, nil
 		}))
 		answer := make(chan toolguard.Envelope, 1)
 		go func() { answer <- ask(box, "slow") }()
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 		assert.Equal(t, 999*time.Millisecond, took(func() { require.NoError(t, box.Shutdown(t.Context())) }))
 		assert.True(t, (<-answer).OK)
 		for _, name := range []string{"clock", "slow", "nothing"} {
@@ -531,8 +531,8 @@ func TestToolboxShutdown(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		go ask(box, "slow")
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 		assert.EqualError(t, box.Shutdown(ctx), `toolguard: shutdown of "slow": context deadline exceeded`)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 	})
 }
