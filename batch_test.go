@@ -32,6 +32,14 @@ func takes(d time.Duration, text string) run {
 	}
 }
 
+// after waits before it does what f does.
+func after(d time.Duration, f run) run {
+	return func(ctx context.Context) (toolguard.Result, error) {
+		<-time.After(d)
+		return f(ctx)
+	}
+}
+
 // diary writes down when calls of its tools began and ended.
 type diary struct {
 	mu      sync.Mutex
@@ -306,7 +314,7 @@ func TestBatchStops(t *testing.T) {
 	}
 	inBubble(t, "awaits what has begun", func(t *testing.T) {
 		box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{Parallel: 2, StopCodes: []string{"not_found"}}},
-			named("bad", toolguard.ReadOnly, fails(toolguard.NotFound("none"))), named("slow", toolguard.ReadOnly, takes(time.Second, "")))
+			named("bad", toolguard.ReadOnly, after(time.Millisecond, fails(toolguard.NotFound("none")))), named("slow", toolguard.ReadOnly, takes(time.Second, "")))
 		batch := box.DoAll(t.Context(), batchOf("slow", "bad", "slow", "slow"))
 		assert.Equal(t, []string{"ok", "not_found/failed", "batch_stopped/not_started", "batch_stopped/not_started"}, verdicts(batch))
 	})
