@@ -193,6 +193,12 @@ func TestBatchDeadline(t *testing.T) {
 		assert.True(t, batch.OK())
 		assert.Equal(t, "other", batch.Envelopes[0].Degraded.Source)
 	})
+	inBubble(t, "is told as such whatever the host checks", func(t *testing.T) {
+		box := boxOf(t, &toolguard.ToolboxOptions{
+			Options: toolguard.Options{Authorize: func(context.Context, json.RawMessage) error { return nil }}, Visible: hides(),
+		}, named("obeys", toolguard.ReadOnly, obeys), named("write", 0, answers("")))
+		assert.Equal(t, []string{"attempt_timeout/failed", "budget_exhausted/not_started", "budget_exhausted/not_started"}, verdicts(box.DoAll(t.Context(), batchOf("obeys", "write", "nowhere"))))
+	})
 	inBubble(t, "is not the caller's", func(t *testing.T) {
 		box := boxOf(t, nil, named("obeys", toolguard.ReadOnly, obeys))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -375,6 +381,18 @@ func TestDoEachLeftEarly(t *testing.T) {
 			assert.Zero(t, box.Stats().Tools["write"].InProgress)
 		})
 	}
+}
+
+// A host may reuse its slice while the loop runs.
+func TestDoEachKeepsTheCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := batchOf("write", "write", "write")
+		for i, env := range boxOf(t, nil, named("write", 0, takes(time.Second, ""))).DoEach(t.Context(), calls) {
+			assert.Equal(t, fmt.Sprint("c", i), env.CallID)
+			clear(calls)
+		}
+	})
 }
 
 func TestDoEachRunsAgainEachTime(t *testing.T) {

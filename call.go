@@ -231,7 +231,7 @@ func (c *call) budget() time.Duration {
 		total = t.Budget
 	}
 	if v := c.via; v != nil && !v.deadline.IsZero() {
-		total = min(total, max(v.deadline.Sub(c.began), 0))
+		total = min(total, v.deadline.Sub(c.began))
 	}
 	return total
 }

@@ -55,6 +55,7 @@ func offered() []toolguard.Tool {
 		toolguard.Func(toolguard.Info{Name: "files.move", Effect: toolguard.Idempotent}, func(context.Context, moveIn) (string, error) { return "", nil }),
 		plain{info: toolguard.Info{Name: "ping"}},
 		plain{info: toolguard.Info{Name: "note", Schema: json.RawMessage("{\n  \"properties\": {\"text\": {\"type\": \"string\", \"maxLength\": 10}}\n}")}},
+		plain{info: toolguard.Info{Name: "tag", Schema: json.RawMessage(`{"type":"object","minProperties":1}`)}},
 		says(strings.Repeat("long_", 20)),
 	}
 }
@@ -262,6 +263,14 @@ func TestForProviderIsTotal(t *testing.T) {
 			assert.True(t, json.Valid(env.ForProvider(p)), "%v %s", p, env.ForProvider(p))
 		}
 	}
+}
+
+// Envelopes are copied freely: one rendering does not write into another's notes.
+func TestForProviderSharesNoNotes(t *testing.T) {
+	t.Parallel()
+	env := toolguard.Envelope{OK: true, Notes: make([]toolguard.Note, 0, 4), Result: toolguard.Result{Parts: []toolguard.Part{{MediaType: "image/png", Data: []byte("x")}}}}
+	env.ForProvider(toolguard.ProviderOpenAI)
+	assert.Empty(t, env.Notes[:1][0].Text)
 }
 
 func TestProviderTexts(t *testing.T) {

@@ -63,7 +63,7 @@ func TestNamesLeadToTools(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100)
 	tools := []toolguard.Tool{
-		says("mcp__graph_db__read"), says("files.list"), says("web_search"), says("a_b"), says("a-b"), says(long), says("查天气"),
+		says("mcp__graph_db__read"), says("files.list"), says("web_search"), says("a_b"), says("a-b"), says(long), says("查天气"), says("查地图"),
 	}
 	strict := boxOf(t, nil, tools...)
 	lax := boxOf(t, &toolguard.ToolboxOptions{Aliases: true}, tools...)
@@ -513,13 +513,16 @@ func TestReplaceTakesTheStatusQueryAlong(t *testing.T) {
 func TestToolboxShutdown(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "waits and admits no more", func(t *testing.T) {
-		box := boxOf(t, nil, says("clock"), named("slow", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+		box := boxOf(t, nil, named("slow", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
 			<-time.After(time.Second)
 			return toolguard.Result{Text: "slow"}, nil
-		}))
+		}), says("clock"))
 		answer := make(chan toolguard.Envelope, 1)
 		go func() { answer <- ask(box, "slow") }()
 		<-time.After(time.Millisecond)
+		time.AfterFunc(time.Millisecond, func() {
+			assert.Equal(t, toolguard.CodeShuttingDown, codeOf(ask(box, "clock")), "all doors are shut at once")
+		})
 		assert.Equal(t, 999*time.Millisecond, took(func() { require.NoError(t, box.Shutdown(t.Context())) }))
 		assert.True(t, (<-answer).OK)
 		for _, name := range []string{"clock", "slow", "nothing"} {
