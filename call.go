@@ -85,7 +85,10 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 		guard: g, ctx: ctx, in: in, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx),
 		began: time.Now(),
 	}
-	c.introduce()
+	if v != nil {
+		c.began = v.began
+		c.introduce()
+	}
 	g.counters.calls.Add(1)
 	g.budget.call(c.began)
 	c.openSpan()

@@ -100,7 +100,6 @@ const maxShownName = 64
 func (c *call) introduce() {
 	v := c.via
 	switch {
-	case v == nil:
 	case v.tool != nil && !v.alias:
 		v.shown = c.in.Tool
 	default:

@@ -23,7 +23,7 @@ func (b *Toolbox) Tools(ctx context.Context, p Provider) (json.RawMessage, error
 	if int(p) >= len(providerNames) {
 		return nil, fmt.Errorf("toolguard: Tools: there is no %v", p)
 	}
-	tools, err := b.askVisible(ctx, callbackTimeout, b.offered())
+	tools, err := b.askVisible(ctx, callbackTimeout, b.offered()...)
 	if err != nil {
 		return nil, fmt.Errorf("toolguard: ToolboxOptions.Visible: %w", err)
 	}

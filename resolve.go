@@ -16,6 +16,7 @@ type via struct {
 	alias    bool      // the name is not one of the tool's own
 	refusal  Code      // the batch's no, or ""
 	deadline time.Time // the batch's, or zero
+	began    time.Time
 
 	shown string      // the tool's name, in the answer
 	blind bool        // the host's Visible failed
@@ -40,8 +41,38 @@ func (v *via) vars(p *prompts.Vars) {
 // [Toolbox.SetReadOnlyMode] forbids.
 const WhyReadOnlyMode = "read_only_mode"
 
+// lookUp returns the guard of the tool that a name leads to. Where the caller may
+// not see that tool there is none, and all that follows knows of none.
+func (b *Toolbox) lookUp(ctx context.Context, name string, v *via) *Guard {
+	v.box, v.began = b, time.Now()
+	if v.tool, v.alias = b.directory.find(name, b.aliases); v.tool == nil {
+		return b.nobody
+	}
+	guard := v.tool.guard
+	if b.visible == nil {
+		return guard
+	}
+	seen, err := b.askVisible(ctx, v.patience(guard), v.tool)
+	if v.blind = err != nil; len(seen) == 0 {
+		v.tool, v.alias = nil, false
+		return b.nobody
+	}
+	return guard
+}
+
+// patience bounds host code that is asked before the call is with its guard.
+func (v *via) patience(g *Guard) time.Duration {
+	limit := callbackTimeout
+	if t := &g.opts.Timeout; !t.Off {
+		limit = min(limit, t.Budget)
+	}
+	if !v.deadline.IsZero() {
+		limit = min(limit, v.deadline.Sub(v.began))
+	}
+	return max(limit, 0)
+}
+
 // resolved settles a call that leads to no tool, or to one that may not run now.
-// Whether a tool is there comes before everything else that is said of it.
 func (c *call) resolved() bool {
 	v := c.via
 	switch {
@@ -51,7 +82,7 @@ func (c *call) resolved() bool {
 		return c.turnedAway(v.refusal)
 	case c.left(1) == 0:
 		return c.turnedAway(CodeBudgetExhausted)
-	case v.tool == nil || len(c.seen(v.tool)) == 0:
+	case v.tool == nil:
 		return c.nowhere()
 	}
 	if v.alias {
@@ -83,28 +114,22 @@ func (c *call) turnedAway(code Code) bool {
 
 // nowhere refuses a call whose name leads to no tool that the caller may see.
 func (c *call) nowhere() bool {
-	if c.ctx.Err() != nil {
-		return c.turnedAway(c.callerCode())
-	}
 	c.refuse(CodeUnknownTool, 0)
 	c.digest = digest.OfRaw(c.in.Tool, c.in.Args) // names differ, and nothing else would
-	if !c.via.blind {
-		c.via.other = newOtherTools(c.in.Tool, c.seen(c.via.box.offered()...))
+	if v := c.via; !v.blind {
+		seen, _ := v.box.askVisible(c.ctx, c.left(callbackTimeout), v.box.offered()...)
+		v.other = newOtherTools(c.in.Tool, seen)
 	}
 	return false
 }
 
-// seen returns those of tools that the caller may know of.
-func (c *call) seen(tools ...*boxed) []*boxed {
-	seen, err := c.via.box.askVisible(c.ctx, c.left(callbackTimeout), tools)
-	c.via.blind = err != nil
-	return seen
-}
-
 // askVisible returns those of tools that the host lets be seen.
-func (b *Toolbox) askVisible(ctx context.Context, limit time.Duration, tools []*boxed) ([]*boxed, error) {
+func (b *Toolbox) askVisible(ctx context.Context, limit time.Duration, tools ...*boxed) ([]*boxed, error) {
 	if b.visible == nil {
 		return tools, nil
+	}
+	if ctx == nil {
+		ctx = context.Background() // as open does
 	}
 	var seen []*boxed
 	err := isolate.Run(ctx, limit, func(ctx context.Context) error {

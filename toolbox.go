@@ -106,12 +106,7 @@ func (b *Toolbox) fill(opts *Options, tools []Tool) error {
 func (b *Toolbox) Do(ctx context.Context, in Call) Envelope { return b.do(ctx, in, via{}) }
 
 func (b *Toolbox) do(ctx context.Context, in Call, v via) Envelope {
-	v.box = b
-	v.tool, v.alias = b.directory.find(in.Tool, b.aliases)
-	guard := b.nobody
-	if v.tool != nil {
-		guard = v.tool.guard
-	}
+	guard := b.lookUp(ctx, in.Tool, &v)
 	return guard.open(ctx, in, &v).run()
 }
 

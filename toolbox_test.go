@@ -191,7 +191,8 @@ func TestHiddenToolsLeaveNoTrace(t *testing.T) {
 	trace := func(written string, call func(*toolguard.Toolbox, string) toolguard.Envelope) string {
 		hidden := named("wipe_disk", toolguard.NonIdempotent, answers("wiped"))
 		hidden.info.Alternatives, hidden.info.VerifyWith = []string{"wipe_some"}, []string{"wipe_status"}
-		box := boxOf(t, &toolguard.ToolboxOptions{Aliases: true, Visible: hides("wipe_disk")}, hidden, says("clock"))
+		own := &toolguard.Options{Render: toolguard.RenderPolicy{Format: toolguard.FormatText, Locale: "zh"}, Timeout: toolguard.TimeoutPolicy{Attempt: time.Second}}
+		box := boxOf(t, &toolguard.ToolboxOptions{Aliases: true, Visible: hides("wipe_disk")}, toolguard.With(hidden, own), says("clock"))
 		env := call(box, written)
 		require.False(t, env.OK)
 		env.Error.Incident = ""
@@ -235,10 +236,28 @@ func TestVisibleFailsClosed(t *testing.T) {
 				assert.Equal(t, toolguard.CodeUnknownTool, codeOf(env))
 				assert.NotContains(t, env.Suggestion, "clock")
 			}), 10*time.Second)
+			//nolint:staticcheck // a host's slip
+			requireEnvelope(t, box.Do(nil, callTo("clock")))
 			_, err := box.Tools(t.Context(), toolguard.ProviderMCP)
 			assert.ErrorContains(t, err, "ToolboxOptions.Visible")
 		})
 	}
+	inBubble(t, "its time is the call's", func(t *testing.T) {
+		opts := &toolguard.ToolboxOptions{
+			Options: toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: 2 * time.Second, Budget: 2 * time.Second}},
+			Visible: func(context.Context, toolguard.Info) bool { <-time.After(time.Second); return true },
+		}
+		assert.Equal(t, 2*time.Second, took(func() {
+			assert.Equal(t, toolguard.CodeAttemptTimeout, codeOf(ask(boxOf(t, opts, named("obeys", toolguard.ReadOnly, obeys)), "obeys")))
+		}))
+		misbehave := badWays(t)["hang"]
+		opts.Visible = func(context.Context, toolguard.Info) bool { misbehave(); return true }
+		assert.Equal(t, 2*time.Second, took(func() { ask(boxOf(t, opts, says("clock")), "clock") }))
+		opts.Batch.Timeout = time.Second
+		assert.Equal(t, time.Second, took(func() {
+			assert.Equal(t, []string{"budget_exhausted/not_started"}, verdicts(boxOf(t, opts, says("clock")).DoAll(t.Context(), batchOf("clock"))))
+		}))
+	})
 	inBubble(t, "the caller gives up meanwhile", func(t *testing.T) {
 		misbehave := badWays(t)["hang"]
 		box := boxOf(t, &toolguard.ToolboxOptions{Visible: func(context.Context, toolguard.Info) bool {
