@@ -84,7 +84,7 @@ func (c *call) answerFailure(e *Envelope) {
 func unmade(in Call) Envelope {
 	words := prompts.English()
 	return Envelope{
-		CallID: in.ID, cause: errors.New("toolguard: this Guard was not made by New"), words: words,
+		CallID: in.ID, cause: errors.New("toolguard: this Guard or Toolbox was not made by New or NewToolbox"), words: words,
 		Error:      &Failure{Code: CodeInternalError, Outcome: OutcomeNotStarted, Message: string(words.AppendMessage(nil, string(CodeInternalError), nil))},
 		Suggestion: string(words.AppendStep(nil, prompts.StepTellUserInternal, nil)),
 	}

@@ -120,6 +120,9 @@ type batch struct {
 }
 
 func (b *Toolbox) newBatch(ctx context.Context, calls []Call, answer func(int, Envelope)) *batch {
+	if b == nil {
+		b = new(Toolbox) // which answers that nobody made it
+	}
 	run := &batch{box: b, ctx: ctx, calls: slices.Clone(calls), answer: answer}
 	if !b.batch.Off {
 		run.deadline = time.Now().Add(b.batch.Timeout)

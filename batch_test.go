@@ -83,9 +83,9 @@ func hurried(d time.Duration) *toolguard.Options {
 func TestBatchAnswersEveryCallInOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "independent", func(t *testing.T) {
-		box := boxOf(t, nil, says("ok"), named("slow", toolguard.ReadOnly, takes(time.Second, "slow")),
-			named("fails", toolguard.ReadOnly, fails(toolguard.NotFound("none"))),
-			named("panics", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) { panic("x") }))
+		box := boxOf(t, nil, says("ok"), toolNamed("slow", toolguard.ReadOnly, takes(time.Second, "slow")),
+			toolNamed("fails", toolguard.ReadOnly, fails(toolguard.NotFound("none"))),
+			toolNamed("panics", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) { panic("x") }))
 		calls := batchOf("slow", "fails", "ok", "panics", "nowhere", "ok")
 		batch := box.DoAll(t.Context(), calls)
 		assert.Equal(t, []string{"ok", "not_found/failed", "ok", "panic/failed", "unknown_tool/not_started", "ok"}, verdicts(batch))
@@ -110,7 +110,7 @@ func TestBatchOrder(t *testing.T) {
 		d := &diary{began: time.Now()}
 		var tools []toolguard.Tool
 		for name, effect := range map[string]toolguard.Effect{"r1": toolguard.ReadOnly, "r2": toolguard.ReadOnly, "r3": toolguard.ReadOnly, "w1": toolguard.Idempotent, "w2": 0} {
-			tools = append(tools, named(name, effect, d.of(takes(time.Second, name), name)))
+			tools = append(tools, toolNamed(name, effect, d.of(takes(time.Second, name), name)))
 		}
 		batch := boxOf(t, nil, tools...).DoAll(t.Context(), batchOf("r1", "r2", "w1", "w2", "r3"))
 		assert.True(t, batch.OK())
@@ -126,7 +126,7 @@ func TestBatchOrder(t *testing.T) {
 // A write that fails does not keep the next one from its turn.
 func TestBatchGoesOnAfterAFailedWrite(t *testing.T) {
 	t.Parallel()
-	box := boxOf(t, nil, named("bad", toolguard.NonIdempotent, fails(errors.New("x"))), named("good", toolguard.NonIdempotent, answers("ok")))
+	box := boxOf(t, nil, toolNamed("bad", toolguard.NonIdempotent, fails(errors.New("x"))), toolNamed("good", toolguard.NonIdempotent, answers("ok")))
 	assert.Equal(t, []string{"unknown_error/unknown", "ok"}, verdicts(box.DoAll(t.Context(), batchOf("bad", "good"))))
 }
 
@@ -140,7 +140,7 @@ func TestBatchBoundsParallelCalls(t *testing.T) {
 	} {
 		inBubble(t, fmt.Sprint(c.most), func(t *testing.T) {
 			var now, most atomic.Int32
-			box := boxOf(t, &toolguard.ToolboxOptions{Batch: c.policy}, named("slow", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+			box := boxOf(t, &toolguard.ToolboxOptions{Batch: c.policy}, toolNamed("slow", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
 				most.Store(max(most.Load(), now.Add(1)))
 				defer now.Add(-1)
 				return takes(time.Second, "")(ctx)
@@ -154,8 +154,8 @@ func TestBatchBoundsParallelCalls(t *testing.T) {
 func TestBatchDeadline(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "answers all within it and one grace period", func(t *testing.T) {
-		box := boxOf(t, nil, says("ok"), named("hangs", toolguard.ReadOnly, hangs(t)), named("obeys", toolguard.ReadOnly, obeys),
-			named("writes", toolguard.NonIdempotent, answers("written")))
+		box := boxOf(t, nil, says("ok"), toolNamed("hangs", toolguard.ReadOnly, hangs(t)), toolNamed("obeys", toolguard.ReadOnly, obeys),
+			toolNamed("writes", toolguard.NonIdempotent, answers("written")))
 		var batch toolguard.Batch
 		assert.Equal(t, 31*time.Second, took(func() { batch = box.DoAll(t.Context(), batchOf("hangs", "obeys", "ok", "writes", "writes")) }))
 		assert.Equal(t, []string{"abandoned/failed", "attempt_timeout/failed", "ok", "budget_exhausted/not_started", "budget_exhausted/not_started"}, verdicts(batch))
@@ -165,7 +165,7 @@ func TestBatchDeadline(t *testing.T) {
 	})
 	inBubble(t, "holds where a tool has no timeout", func(t *testing.T) {
 		box := boxOf(t, &toolguard.ToolboxOptions{Options: toolguard.Options{Timeout: toolguard.TimeoutPolicy{Off: true}}},
-			named("obeys", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+			toolNamed("obeys", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
 				end, ok := ctx.Deadline()
 				assert.True(t, ok)
 				assert.Equal(t, 30*time.Second, time.Until(end))
@@ -176,7 +176,7 @@ func TestBatchDeadline(t *testing.T) {
 		}))
 	})
 	inBubble(t, "can be set and switched off", func(t *testing.T) {
-		slow := named("slow", toolguard.ReadOnly, takes(40*time.Second, ""))
+		slow := toolNamed("slow", toolguard.ReadOnly, takes(40*time.Second, ""))
 		for policy, want := range map[time.Duration]string{time.Second: "attempt_timeout/failed", time.Minute: "ok"} {
 			box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{Timeout: policy}}, slow)
 			assert.Equal(t, []string{want}, verdicts(box.DoAll(t.Context(), batchOf("slow"))))
@@ -185,7 +185,7 @@ func TestBatchDeadline(t *testing.T) {
 		assert.True(t, box.DoAll(t.Context(), batchOf("slow")).OK())
 	})
 	inBubble(t, "leaves time for a fallback", func(t *testing.T) {
-		tool := toolguard.With(named("obeys", toolguard.ReadOnly, obeys), &toolguard.Options{
+		tool := toolguard.With(toolNamed("obeys", toolguard.ReadOnly, obeys), &toolguard.Options{
 			Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{Tool: says("other")}}},
 		})
 		var batch toolguard.Batch
@@ -196,11 +196,11 @@ func TestBatchDeadline(t *testing.T) {
 	inBubble(t, "is told as such whatever the host checks", func(t *testing.T) {
 		box := boxOf(t, &toolguard.ToolboxOptions{
 			Options: toolguard.Options{Authorize: func(context.Context, json.RawMessage) error { return nil }}, Visible: hides(),
-		}, named("obeys", toolguard.ReadOnly, obeys), named("write", 0, answers("")))
+		}, toolNamed("obeys", toolguard.ReadOnly, obeys), toolNamed("write", 0, answers("")))
 		assert.Equal(t, []string{"attempt_timeout/failed", "budget_exhausted/not_started", "budget_exhausted/not_started"}, verdicts(box.DoAll(t.Context(), batchOf("obeys", "write", "nowhere"))))
 	})
 	inBubble(t, "is not the caller's", func(t *testing.T) {
-		box := boxOf(t, nil, named("obeys", toolguard.ReadOnly, obeys))
+		box := boxOf(t, nil, toolNamed("obeys", toolguard.ReadOnly, obeys))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		assert.Equal(t, []string{"caller_deadline/failed"}, verdicts(box.DoAll(ctx, batchOf("obeys"))))
@@ -215,7 +215,7 @@ func TestBatchDeadlineAndTheBreaker(t *testing.T) {
 		inBubble(t, timeout.String(), func(t *testing.T) {
 			box := boxOf(t, &toolguard.ToolboxOptions{
 				Options: toolguard.Options{Breaker: toolguard.BreakerPolicy{Failures: 1}}, Batch: toolguard.BatchPolicy{Timeout: timeout},
-			}, named("obeys", toolguard.ReadOnly, obeys))
+			}, toolNamed("obeys", toolguard.ReadOnly, obeys))
 			box.DoAll(t.Context(), batchOf("obeys"))
 			require.NoError(t, box.Replace("obeys", says("")))
 			assert.Equal(t, open, codeOf(ask(box, "obeys")) == toolguard.CodeBreakerOpen)
@@ -228,7 +228,7 @@ func TestBatchCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events := &eventLog{}
 		box := boxOf(t, &toolguard.ToolboxOptions{Options: toolguard.Options{Observer: events}},
-			says("ok"), named("obeys", toolguard.ReadOnly, obeys), named("writes", toolguard.NonIdempotent, answers("")))
+			says("ok"), toolNamed("obeys", toolguard.ReadOnly, obeys), toolNamed("writes", toolguard.NonIdempotent, answers("")))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		var batch toolguard.Batch
@@ -241,7 +241,7 @@ func TestBatchCanceled(t *testing.T) {
 func TestBatchLimits(t *testing.T) {
 	t.Parallel()
 	ran := inOrder(answers("ok"))
-	box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{MaxCalls: 3}}, named("r", toolguard.ReadOnly, ran.call))
+	box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{MaxCalls: 3}}, toolNamed("r", toolguard.ReadOnly, ran.call))
 	batch := box.DoAll(t.Context(), batchOf("r", "r", "r", "r", "nowhere"))
 	assert.Equal(t, []string{"ok", "ok", "ok", "limit_reached/not_started", "limit_reached/not_started"}, verdicts(batch))
 	assert.Equal(t, 3, ran.count())
@@ -265,7 +265,7 @@ func TestBatchLimits(t *testing.T) {
 func TestBatchLimitsComeFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{MaxCalls: 1}}, named("slow", 0, takes(time.Second, "")))
+		box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{MaxCalls: 1}}, toolNamed("slow", 0, takes(time.Second, "")))
 		began := time.Now()
 		for i := range box.DoEach(t.Context(), batchOf("slow", "slow")) {
 			assert.Equal(t, time.Duration(1-i)*time.Second, time.Since(began))
@@ -276,7 +276,7 @@ func TestBatchLimitsComeFirst(t *testing.T) {
 func TestBatchDuplicateIDs(t *testing.T) {
 	t.Parallel()
 	ran := inOrder(answers("ok"))
-	box := boxOf(t, nil, named("pay", toolguard.NonIdempotent, ran.call), says("clock"))
+	box := boxOf(t, nil, toolNamed("pay", toolguard.NonIdempotent, ran.call), says("clock"))
 	calls := batchOf("pay", "pay", "clock", "clock", "clock")
 	calls[1].ID, calls[2].ID, calls[3].ID = calls[0].ID, "", ""
 	calls[4].ID = calls[0].ID
@@ -309,7 +309,7 @@ func TestBatchStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			box := boxOf(t, &toolguard.ToolboxOptions{Batch: tc.policy},
-				named("begin", toolguard.NonIdempotent, fails(toolguard.Business("no"))), named("write", toolguard.NonIdempotent, answers("")), says("clock"))
+				toolNamed("begin", toolguard.NonIdempotent, fails(toolguard.Business("no"))), toolNamed("write", toolguard.NonIdempotent, answers("")), says("clock"))
 			batch := box.DoAll(t.Context(), batchOf("begin", "write", "clock", "clock"))
 			assert.Equal(t, tc.want, verdicts(batch))
 			if env := batch.Envelopes[1]; !env.OK {
@@ -320,7 +320,7 @@ func TestBatchStops(t *testing.T) {
 	}
 	inBubble(t, "awaits what has begun", func(t *testing.T) {
 		box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{Parallel: 2, StopCodes: []string{"not_found"}}},
-			named("bad", toolguard.ReadOnly, after(time.Millisecond, fails(toolguard.NotFound("none")))), named("slow", toolguard.ReadOnly, takes(time.Second, "")))
+			toolNamed("bad", toolguard.ReadOnly, after(time.Millisecond, fails(toolguard.NotFound("none")))), toolNamed("slow", toolguard.ReadOnly, takes(time.Second, "")))
 		batch := box.DoAll(t.Context(), batchOf("slow", "bad", "slow", "slow"))
 		assert.Equal(t, []string{"ok", "not_found/failed", "batch_stopped/not_started", "batch_stopped/not_started"}, verdicts(batch))
 	})
@@ -330,7 +330,7 @@ func TestBatchStops(t *testing.T) {
 func TestDoEachYieldsAnswersAsTheyCome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box := boxOf(t, nil, named("hangs", toolguard.ReadOnly, hangs(t)), named("slow", toolguard.ReadOnly, takes(2*time.Second, "")), says("ok"))
+		box := boxOf(t, nil, toolNamed("hangs", toolguard.ReadOnly, hangs(t)), toolNamed("slow", toolguard.ReadOnly, takes(2*time.Second, "")), says("ok"))
 		began := time.Now()
 		var got []string
 		for i, env := range box.DoEach(t.Context(), batchOf("hangs", "slow", "ok")) {
@@ -344,7 +344,7 @@ func TestDoEachYieldsAnswersAsTheyCome(t *testing.T) {
 func TestDoEachDoesNotWaitForTheLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box := boxOf(t, nil, named("write", 0, takes(time.Second, "")))
+		box := boxOf(t, nil, toolNamed("write", 0, takes(time.Second, "")))
 		assert.Equal(t, 10*time.Second, took(func() {
 			for range box.DoEach(t.Context(), batchOf("write", "write", "write")) {
 				time.Sleep(3 * time.Second)
@@ -361,7 +361,7 @@ func TestDoEachLeftEarly(t *testing.T) {
 		inBubble(t, name, func(t *testing.T) {
 			events, wrote := &eventLog{}, inOrder(takes(time.Second, "written"))
 			box := boxOf(t, &toolguard.ToolboxOptions{Options: toolguard.Options{Observer: events}},
-				says("ok"), named("write", toolguard.NonIdempotent, wrote.call))
+				says("ok"), toolNamed("write", toolguard.NonIdempotent, wrote.call))
 			assert.Equal(t, time.Second, took(func() {
 				defer func() { assert.Equal(t, leave != nil, recover() != nil) }()
 				for range box.DoEach(t.Context(), batchOf("ok", "write", "write", "write")) {
@@ -388,7 +388,7 @@ func TestDoEachKeepsTheCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := batchOf("write", "write", "write")
-		for i, env := range boxOf(t, nil, named("write", 0, takes(time.Second, ""))).DoEach(t.Context(), calls) {
+		for i, env := range boxOf(t, nil, toolNamed("write", 0, takes(time.Second, ""))).DoEach(t.Context(), calls) {
 			assert.Equal(t, fmt.Sprint("c", i), env.CallID)
 			clear(calls)
 		}
@@ -398,7 +398,7 @@ func TestDoEachKeepsTheCalls(t *testing.T) {
 func TestDoEachRunsAgainEachTime(t *testing.T) {
 	t.Parallel()
 	ran := inOrder(answers("ok"))
-	each := boxOf(t, nil, named("r", toolguard.ReadOnly, ran.call)).DoEach(t.Context(), batchOf("r"))
+	each := boxOf(t, nil, toolNamed("r", toolguard.ReadOnly, ran.call)).DoEach(t.Context(), batchOf("r"))
 	assert.Zero(t, ran.count(), "nothing runs before the loop")
 	for range 2 {
 		for _, env := range each {
@@ -439,7 +439,7 @@ func TestBatchProperties(t *testing.T) {
 			var writing atomic.Int32
 			var order []string // written by one write at a time, or the test has failed
 			write := func(name string, f run) plain {
-				tool := named(name, toolguard.NonIdempotent, f)
+				tool := toolNamed(name, toolguard.NonIdempotent, f)
 				tool.call = func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
 					order = append(order, string(args))
 					check(writing.Add(1) == 1, "two writes at once")
@@ -457,11 +457,11 @@ func TestBatchProperties(t *testing.T) {
 				Observer: events, Breaker: toolguard.BreakerPolicy{Off: true},
 				Timeout: toolguard.TimeoutPolicy{MaxAbandoned: 100},
 			}},
-				says("ok"), named("slow", toolguard.ReadOnly, takes(time.Second, "")), named("fails", toolguard.ReadOnly, fails(toolguard.Business("no"))),
-				named("panics", toolguard.ReadOnly, bad(badWays(t)["panic"])), named("goexits", toolguard.ReadOnly, bad(badWays(t)["goexit"])),
-				named("hangs", toolguard.ReadOnly, stuck),
+				says("ok"), toolNamed("slow", toolguard.ReadOnly, takes(time.Second, "")), toolNamed("fails", toolguard.ReadOnly, fails(toolguard.Business("no"))),
+				toolNamed("panics", toolguard.ReadOnly, bad(badWays(t)["panic"])), toolNamed("goexits", toolguard.ReadOnly, bad(badWays(t)["goexit"])),
+				toolNamed("hangs", toolguard.ReadOnly, stuck),
 				write("w_ok", answers("")), write("w_slow", takes(time.Second, "")), write("w_fails", fails(errors.New("x"))),
-				named("w_hangs", 0, stuck))
+				toolNamed("w_hangs", 0, stuck))
 			ctx := t.Context()
 			if p.cut > 0 {
 				c, cancel := context.WithTimeout(ctx, p.cut)
@@ -504,8 +504,8 @@ func TestBatchProperties(t *testing.T) {
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	box := boxOf(t, nil, says("clock"), says("watch"),
-		named("order", toolguard.ReadOnly, fails(toolguard.NotFound("There is no order A-17."))),
-		named("pay", toolguard.NonIdempotent, fails(errors.New("lost"))))
+		toolNamed("order", toolguard.ReadOnly, fails(toolguard.NotFound("There is no order A-17."))),
+		toolNamed("pay", toolguard.NonIdempotent, fails(errors.New("lost"))))
 	calls := batchOf("clock", "order", "pay", "nowhere", "watch")
 	calls[4].ID = ""
 	assert.Equal(t, strings.Join([]string{
@@ -537,7 +537,7 @@ func TestSummary(t *testing.T) {
 
 func TestSummaryIsBounded(t *testing.T) {
 	t.Parallel()
-	box := boxOf(t, nil, says("clock"), named("order", toolguard.ReadOnly, fails(toolguard.NotFound("%s", strings.Repeat("x", 5000)))))
+	box := boxOf(t, nil, says("clock"), toolNamed("order", toolguard.ReadOnly, fails(toolguard.NotFound("%s", strings.Repeat("x", 5000)))))
 	calls := batchOf(slices.Repeat([]string{"clock", "order"}, 120)...)
 	for i := range calls {
 		calls[i].ID += strings.Repeat("é", 100)

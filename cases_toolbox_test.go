@@ -21,7 +21,7 @@ import (
 func TestUnknownNamesAreAnsweredByID(t *testing.T) {
 	t.Parallel()
 	wrote := inOrder(answers("written"))
-	box := boxOf(t, &toolguard.ToolboxOptions{Aliases: true}, says("web_search"), named("write_file", toolguard.NonIdempotent, wrote.call))
+	box := boxOf(t, &toolguard.ToolboxOptions{Aliases: true}, says("web_search"), toolNamed("write_file", toolguard.NonIdempotent, wrote.call))
 	for name, hint := range map[string]string{"apply_change": "web_search, write_file", "web_serch": "web_search", "wirte_file": "write_file", "": "web_search, write_file"} {
 		env := box.Do(t.Context(), toolguard.Call{ID: "call_1", Tool: name, Args: json.RawMessage(`{}`)})
 		requireEnvelope(t, env)
@@ -92,7 +92,7 @@ func TestBatchKeepsCallsOfOneToolApart(t *testing.T) {
 // case j02: one failure threw the answers of its siblings away
 func TestBatchKeepsWhatSucceeded(t *testing.T) {
 	t.Parallel()
-	box := boxOf(t, nil, says("ok"), named("bad", toolguard.ReadOnly, fails(errors.New("broken"))))
+	box := boxOf(t, nil, says("ok"), toolNamed("bad", toolguard.ReadOnly, fails(errors.New("broken"))))
 	batch := box.DoAll(t.Context(), batchOf("ok", "bad", "ok"))
 	assert.Equal(t, []string{"ok", "unknown_error/failed", "ok"}, verdicts(batch))
 	assert.Contains(t, batch.Summary(), "Succeeded: ok (c0), ok (c2).")
@@ -104,7 +104,7 @@ func TestBatchAnswersAnIDOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		events := &eventLog{}
-		late := toolguard.With(named("late", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
+		late := toolguard.With(toolNamed("late", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
 			time.Sleep(10 * time.Second)
 			return toolguard.Result{Text: "late"}, nil
 		}), hurried(time.Second))
@@ -125,9 +125,9 @@ func TestBatchStopsForWhatIsDeclaredOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{StopCodes: []string{"auth_expired"}}},
-			named("panics", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) { panic("x") }),
-			named("signed_out", toolguard.ReadOnly, after(time.Millisecond, fails(&toolguard.Error{Code: toolguard.CodeAuthExpired}))),
-			named("slow", toolguard.ReadOnly, takes(time.Second, "slow")), named("write", toolguard.NonIdempotent, answers("written")))
+			toolNamed("panics", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) { panic("x") }),
+			toolNamed("signed_out", toolguard.ReadOnly, after(time.Millisecond, fails(&toolguard.Error{Code: toolguard.CodeAuthExpired}))),
+			toolNamed("slow", toolguard.ReadOnly, takes(time.Second, "slow")), toolNamed("write", toolguard.NonIdempotent, answers("written")))
 		assert.Equal(t, []string{"panic/failed", "ok", "ok"}, verdicts(box.DoAll(t.Context(), batchOf("panics", "slow", "write"))))
 		assert.Equal(t, []string{"auth_expired/failed", "ok", "batch_stopped/not_started"}, verdicts(box.DoAll(t.Context(), batchOf("signed_out", "slow", "write"))),
 			"what has begun is awaited")
@@ -140,7 +140,7 @@ func TestNothingGoesOnAfterABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wrote := inOrder(takes(time.Second, "written"))
 		box := boxOf(t, &toolguard.ToolboxOptions{Batch: toolguard.BatchPolicy{StopTools: []string{"bad"}}},
-			named("bad", toolguard.ReadOnly, fails(errors.New("raised"))), named("write", toolguard.NonIdempotent, wrote.call))
+			toolNamed("bad", toolguard.ReadOnly, fails(errors.New("raised"))), toolNamed("write", toolguard.NonIdempotent, wrote.call))
 		box.DoAll(t.Context(), batchOf("write", "bad", "write"))
 		assert.Zero(t, box.Stats().Tools["write"].InProgress)
 		assert.Equal(t, 1, wrote.count())

@@ -91,7 +91,7 @@ func listed(t *testing.T, box *toolguard.Toolbox, p toolguard.Provider) (names [
 func TestToolsListsWhatMayRun(t *testing.T) {
 	t.Parallel()
 	box := boxOf(t, &toolguard.ToolboxOptions{Visible: hides("secret")},
-		says("secret"), says("clock"), named("pay", toolguard.NonIdempotent, answers("")), says("off"))
+		says("secret"), says("clock"), toolNamed("pay", toolguard.NonIdempotent, answers("")), says("off"))
 	require.NoError(t, box.Disable("off"))
 	for _, p := range providers {
 		assert.Equal(t, []string{"clock", "pay"}, listed(t, box, p))
@@ -117,7 +117,7 @@ func TestProviderNamesLeadBack(t *testing.T) {
 		names := rapid.SliceOfNDistinct(name, 1, 8, rapid.ID[string]).Draw(t, "names")
 		var tools []toolguard.Tool
 		for i, n := range names {
-			tools = append(tools, named(n, toolguard.ReadOnly, answers(strconv.Itoa(i))))
+			tools = append(tools, toolNamed(n, toolguard.ReadOnly, answers(strconv.Itoa(i))))
 		}
 		box, err := toolguard.NewToolbox(nil, tools...)
 		if err != nil {
@@ -229,17 +229,17 @@ func TestEnvelopesGolden(t *testing.T) {
 	pdf := toolguard.Part{MediaType: "application/pdf", Data: []byte("%PDF")}
 	for name, tool := range map[string]plain{
 		"text": says("clock"),
-		"object": named("clock", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
+		"object": toolNamed("clock", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
 			return toolguard.Result{JSON: json.RawMessage(`{"h":12}`)}, nil
 		}),
-		"list": named("clock", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
+		"list": toolNamed("clock", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
 			return toolguard.Result{JSON: json.RawMessage(`[12]`)}, nil
 		}),
-		"empty": named("clock", toolguard.ReadOnly, answers("")),
-		"parts": named("clock", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
+		"empty": toolNamed("clock", toolguard.ReadOnly, answers("")),
+		"parts": toolNamed("clock", toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
 			return toolguard.Result{Text: "a \"clock\"", Parts: []toolguard.Part{png, wav, pdf, {MediaType: "image/svg+xml", Data: []byte("<svg/>")}, {MediaType: "image/png", Raw: 1}}}, nil
 		}),
-		"failure": named("clock", toolguard.NonIdempotent, fails(errors.New("lost"))),
+		"failure": toolNamed("clock", toolguard.NonIdempotent, fails(errors.New("lost"))),
 	} {
 		env := do(guardOf(t, tool, &toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: time.Minute}}))
 		if env.Error != nil {

@@ -106,6 +106,9 @@ func (b *Toolbox) fill(opts *Options, tools []Tool) error {
 func (b *Toolbox) Do(ctx context.Context, in Call) Envelope { return b.do(ctx, in, via{}) }
 
 func (b *Toolbox) do(ctx context.Context, in Call, v via) Envelope {
+	if b == nil || b.nobody == nil {
+		return unmade(in)
+	}
 	guard := b.lookUp(ctx, in.Tool, &v)
 	return guard.open(ctx, in, &v).run()
 }

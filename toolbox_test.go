@@ -16,15 +16,15 @@ import (
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
-// named is a tool without arguments.
-func named(name string, effect toolguard.Effect, f run) plain {
+// toolNamed is a tool without arguments.
+func toolNamed(name string, effect toolguard.Effect, f run) plain {
 	tool := toolOf(effect, f)
 	tool.info.Name = name
 	return tool
 }
 
 // says is a read-only tool that answers with its own name.
-func says(name string) plain { return named(name, toolguard.ReadOnly, answers("from "+name)) }
+func says(name string) plain { return toolNamed(name, toolguard.ReadOnly, answers("from "+name)) }
 
 func boxOf(t testing.TB, opts *toolguard.ToolboxOptions, tools ...toolguard.Tool) *toolguard.Toolbox {
 	t.Helper()
@@ -125,7 +125,7 @@ func TestNamesLeadToTools(t *testing.T) {
 // What runs under an alias is what would run under the name: the same gates.
 func TestAliasesPassEveryGate(t *testing.T) {
 	t.Parallel()
-	pay := toolguard.With(named("pay_out", toolguard.NonIdempotent, answers("paid")), &toolguard.Options{
+	pay := toolguard.With(toolNamed("pay_out", toolguard.NonIdempotent, answers("paid")), &toolguard.Options{
 		Authorize: func(context.Context, json.RawMessage) error { return toolguard.Permission("no") },
 	})
 	box := boxOf(t, &toolguard.ToolboxOptions{Aliases: true}, pay)
@@ -155,7 +155,7 @@ func TestUnknownNamesAreHinted(t *testing.T) {
 		"the list":             {tools: []toolguard.Tool{says("list_dir"), says("read_file")}, written: "search_files", want: []string{"Use one of these tools: list_dir, read_file."}},
 		"hidden ones never":    {tools: []toolguard.Tool{says("list_dir"), says("delete_all")}, opts: toolguard.ToolboxOptions{Visible: hides("delete_all")}, written: "delete_al", want: []string{"Use one of these tools: list_dir."}, never: []string{"delete_all"}},
 		"disabled ones never":  {tools: []toolguard.Tool{says("list_dir"), says("delete_all")}, off: "delete_all", written: "delete_al", want: []string{"list_dir."}, never: []string{"delete_all"}},
-		"forbidden ones never": {tools: []toolguard.Tool{says("list_dir"), named("delete_all", toolguard.NonIdempotent, answers(""))}, opts: toolguard.ToolboxOptions{ReadOnlyMode: true}, written: "delete_al", want: []string{"list_dir."}, never: []string{"delete_all"}},
+		"forbidden ones never": {tools: []toolguard.Tool{says("list_dir"), toolNamed("delete_all", toolguard.NonIdempotent, answers(""))}, opts: toolguard.ToolboxOptions{ReadOnlyMode: true}, written: "delete_al", want: []string{"list_dir."}, never: []string{"delete_all"}},
 		"nothing to show":      {tools: []toolguard.Tool{says("list_dir")}, opts: toolguard.ToolboxOptions{Visible: hides("list_dir")}, written: "x", want: []string{"you have no tool for this"}, never: []string{"list_dir"}},
 		"no tools at all":      {written: "x", want: []string{"There is no tool named x."}},
 		"a bounded list":       {tools: many, written: "x", want: []string{"aaaa"}, never: []string{"zzzz"}},
@@ -189,7 +189,7 @@ func TestUnknownNamesAreHinted(t *testing.T) {
 func TestHiddenToolsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	trace := func(written string, call func(*toolguard.Toolbox, string) toolguard.Envelope) string {
-		hidden := named("wipe_disk", toolguard.NonIdempotent, answers("wiped"))
+		hidden := toolNamed("wipe_disk", toolguard.NonIdempotent, answers("wiped"))
 		hidden.info.Alternatives, hidden.info.VerifyWith = []string{"wipe_some"}, []string{"wipe_status"}
 		own := &toolguard.Options{Render: toolguard.RenderPolicy{Format: toolguard.FormatText, Locale: "zh"}, Timeout: toolguard.TimeoutPolicy{Attempt: time.Second}}
 		box := boxOf(t, &toolguard.ToolboxOptions{Aliases: true, Visible: hides("wipe_disk")}, toolguard.With(hidden, own), says("clock"))
@@ -248,7 +248,7 @@ func TestVisibleFailsClosed(t *testing.T) {
 			Visible: func(context.Context, toolguard.Info) bool { <-time.After(time.Second); return true },
 		}
 		assert.Equal(t, 2*time.Second, took(func() {
-			assert.Equal(t, toolguard.CodeAttemptTimeout, codeOf(ask(boxOf(t, opts, named("obeys", toolguard.ReadOnly, obeys)), "obeys")))
+			assert.Equal(t, toolguard.CodeAttemptTimeout, codeOf(ask(boxOf(t, opts, toolNamed("obeys", toolguard.ReadOnly, obeys)), "obeys")))
 		}))
 		misbehave := badWays(t)["hang"]
 		opts.Visible = func(context.Context, toolguard.Info) bool { misbehave(); return true }
@@ -273,7 +273,7 @@ func TestVisibleFailsClosed(t *testing.T) {
 // Unknown, switched off, not permitted and not available are four things.
 func TestReasonsNotToRunDiffer(t *testing.T) {
 	t.Parallel()
-	down := toolguard.With(named("down", toolguard.ReadOnly, fails(toolguard.Unavailable("down"))), &toolguard.Options{
+	down := toolguard.With(toolNamed("down", toolguard.ReadOnly, fails(toolguard.Unavailable("down"))), &toolguard.Options{
 		Breaker: toolguard.BreakerPolicy{Failures: 1}, Retry: toolguard.RetryPolicy{Off: true},
 	})
 	barred := toolguard.With(says("barred"), &toolguard.Options{
@@ -301,7 +301,7 @@ func TestSwitches(t *testing.T) {
 	t.Parallel()
 	events := &eventLog{}
 	box := boxOf(t, &toolguard.ToolboxOptions{Options: toolguard.Options{Observer: events}},
-		says("clock"), named("pay", toolguard.IdempotentByKey, answers("paid")))
+		says("clock"), toolNamed("pay", toolguard.IdempotentByKey, answers("paid")))
 	both := func() []toolguard.Code { return []toolguard.Code{codeOf(ask(box, "clock")), codeOf(ask(box, "pay"))} }
 	assert.Equal(t, []toolguard.Code{"", ""}, both())
 
@@ -393,6 +393,7 @@ func TestNewToolboxRefuses(t *testing.T) {
 	}{
 		"nil":                   {tools: []toolguard.Tool{nil}, want: "tool is nil (tool 0 of the toolbox)"},
 		"a nil guard":           {tools: []toolguard.Tool{(*toolguard.Guard)(nil)}, want: "tool is nil"},
+		"a guard of nothing":    {tools: []toolguard.Tool{new(toolguard.Guard)}, want: "not made by New"},
 		"nil with options":      {tools: []toolguard.Tool{toolguard.With(nil, nil)}, want: "tool is nil"},
 		"two of a name":         {tools: []toolguard.Tool{says("a"), says("a")}, want: `two tools are named "a"`},
 		"a guard twice":         {tools: []toolguard.Tool{guard, guard}, want: `two tools are named "clock"`},
@@ -484,6 +485,16 @@ func TestBreakerPolicyOfTheBox(t *testing.T) {
 	assert.ErrorContains(t, err, "Breaker is set")
 }
 
+func TestAToolboxThatWasNotMade(t *testing.T) {
+	t.Parallel()
+	for _, box := range []*toolguard.Toolbox{nil, {}} {
+		env := ask(box, "clock")
+		requireEnvelope(t, env)
+		assert.Equal(t, "internal_error/not_started", verdict(env))
+		assert.Equal(t, []string{"internal_error/not_started", "internal_error/not_started"}, verdicts(box.DoAll(t.Context(), batchOf("r", "w"))))
+	}
+}
+
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	weather := says("weather")
@@ -493,7 +504,7 @@ func TestReplace(t *testing.T) {
 		Breaker: toolguard.BreakerPolicy{Failures: 1}, Retry: toolguard.RetryPolicy{Off: true},
 	}), toolguard.With(says("barred"), &toolguard.Options{Authorize: barred}))
 
-	require.NoError(t, box.Replace("weather", named("other", toolguard.NonIdempotent, fails(toolguard.Unavailable("storm")))))
+	require.NoError(t, box.Replace("weather", toolNamed("other", toolguard.NonIdempotent, fails(toolguard.Unavailable("storm")))))
 	in := toolguard.Call{Tool: "weather", Args: json.RawMessage(`{"city":"Ulm"}`)}
 	env := box.Do(context.Background(), in)
 	assert.Equal(t, "service_unavailable/failed", verdict(env), "the effect is the original's")
@@ -524,7 +535,7 @@ func TestReplaceTakesTheStatusQueryAlong(t *testing.T) {
 	}
 	box := boxOf(t, nil, pay)
 	assert.True(t, ask(box, "pay").OK)
-	require.NoError(t, box.Replace("pay", named("pay", 0, fails(errors.New("lost")))))
+	require.NoError(t, box.Replace("pay", toolNamed("pay", 0, fails(errors.New("lost")))))
 	assert.Equal(t, "unknown_error/unknown", verdict(ask(box, "pay")))
 	assert.Equal(t, 1, asked)
 }
@@ -532,7 +543,7 @@ func TestReplaceTakesTheStatusQueryAlong(t *testing.T) {
 func TestToolboxShutdown(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "waits and admits no more", func(t *testing.T) {
-		box := boxOf(t, nil, named("slow", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+		box := boxOf(t, nil, toolNamed("slow", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
 			<-time.After(time.Second)
 			return toolguard.Result{Text: "slow"}, nil
 		}), says("clock"))
@@ -549,7 +560,7 @@ func TestToolboxShutdown(t *testing.T) {
 		}
 	})
 	inBubble(t, "says which tool it waited for", func(t *testing.T) {
-		box := boxOf(t, nil, says("clock"), named("slow", toolguard.ReadOnly, obeys))
+		box := boxOf(t, nil, says("clock"), toolNamed("slow", toolguard.ReadOnly, obeys))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		go ask(box, "slow")

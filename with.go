@@ -8,14 +8,15 @@ import (
 
 // boxGuard takes in a guard, or makes one.
 func boxGuard(opts *Options, tool Tool) (*Guard, error) {
-	if guard, ok := tool.(*Guard); ok && guard != nil {
-		return guard, nil
-	}
 	bare, own := unwrap(tool, opts)
 	guard, guarded := bare.(*Guard)
 	switch {
 	case bare == nil || guarded && guard == nil:
 		return nil, errors.New("toolguard: NewToolbox: tool is nil")
+	case guarded && guard.body.Load() == nil:
+		return nil, errors.New("toolguard: NewToolbox: a Guard was not made by New")
+	case guarded && bare == tool:
+		return guard, nil
 	case guarded:
 		return nil, fmt.Errorf("toolguard: NewToolbox: With gives options to the guard of %q, which has its own", guard.info.Name)
 	}
