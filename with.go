@@ -26,7 +26,7 @@ func boxGuard(opts *Options, tool Tool) (*Guard, error) {
 	}
 	o := *own
 	if info.Dependency != "" && o.Dependencies != nil && o.Breaker == opts.Breaker && !o.Breaker.Off {
-		o.Breaker = BreakerPolicy{}
+		o.Breaker = BreakerPolicy{} // it came from the box, not with the tool
 	}
 	return New(bare, &o)
 }
