@@ -24,7 +24,7 @@ func (c *call) answer() (e Envelope) {
 		}
 	}()
 	e = Envelope{
-		OK: c.failure == nil, CallID: c.in.ID, Tool: c.guard.info.Name, Args: c.doc.Text, Key: c.keyIfMade(),
+		OK: c.failure == nil, CallID: c.in.ID, Tool: c.toolName(), Args: c.doc.Text, Key: c.keyIfMade(),
 		Attempts: c.attempts, Degraded: c.source, Notes: c.notes, identity: c.guard.args.identity,
 		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
 	}
@@ -41,7 +41,7 @@ func (c *call) answer() (e Envelope) {
 func (c *call) lastResort() Envelope {
 	outcome := c.outcome
 	return Envelope{
-		CallID: c.in.ID, Tool: c.guard.info.Name, Attempts: c.attempts,
+		CallID: c.in.ID, Tool: c.toolName(), Attempts: c.attempts,
 		Error:      &Failure{Code: CodeInternalError, Outcome: outcome, Message: string(prompts.English().AppendMessage(nil, string(CodeInternalError), nil))},
 		Suggestion: string(prompts.English().AppendStep(nil, prompts.StepAskCheckUnknown, nil)),
 		cause:      c.lastErr(), words: prompts.English(),
@@ -84,7 +84,7 @@ func (c *call) answerFailure(e *Envelope) {
 func unmade(in Call) Envelope {
 	words := prompts.English()
 	return Envelope{
-		CallID: in.ID, cause: errors.New("toolguard: this Guard was not made by New"), words: words,
+		CallID: in.ID, cause: errors.New("toolguard: this Guard or Toolbox was not made by New or NewToolbox"), words: words,
 		Error:      &Failure{Code: CodeInternalError, Outcome: OutcomeNotStarted, Message: string(words.AppendMessage(nil, string(CodeInternalError), nil))},
 		Suggestion: string(words.AppendStep(nil, prompts.StepTellUserInternal, nil)),
 	}
@@ -109,8 +109,8 @@ func (c *call) answerAdopted(e *Envelope, inner *Envelope) {
 // vars are what the phrases of a failure may speak of.
 func (c *call) vars(v *prompts.Vars) {
 	f, info := c.failure, &c.guard.info
-	v.Tool, v.Name, v.Incident = info.Name, f.field, f.incident
-	v.Contact, v.Timeout = c.guard.opts.Render.Contact, c.guard.opts.Timeout.Attempt
+	v.Tool, v.Name, v.Incident = c.toolName(), f.field, f.incident
+	v.Contact, v.Timeout = c.guard.opts.Render.Contact, c.timeAllowed()
 	v.Wait, v.Missing = f.RetryAfter, c.missing()
 	v.Alternatives, v.Verify = info.Alternatives, info.VerifyWith
 	if f.status > 0 {
@@ -122,6 +122,16 @@ func (c *call) vars(v *prompts.Vars) {
 	if f.Code == CodeToolStuck {
 		v.Count = int(c.guard.counters.abandoned.Load())
 	}
+	c.via.vars(v)
+}
+
+// timeAllowed is how long the last attempt could take: the budget, or a batch,
+// may have left it less than the policy.
+func (c *call) timeAllowed() time.Duration {
+	if a := c.last; a != nil && a.limit != noLimit {
+		return a.limit
+	}
+	return c.guard.opts.Timeout.Attempt
 }
 
 // appendMessage says what happened, in the author's words if there are some, and
@@ -232,7 +242,7 @@ func (c *call) spell(words *prompts.Catalogue) {
 }
 
 func (c *call) noteVars(n *Note) *prompts.Vars {
-	v := &prompts.Vars{Tool: c.guard.info.Name, Path: bounded(n.Path, maxPath), Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media}
+	v := &prompts.Vars{Tool: c.toolName(), Path: bounded(n.Path, maxPath), Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media}
 	if d := c.source; d != nil && (n.Kind == prompts.NoteDegraded || n.Kind == prompts.NoteLastKnownGood) {
 		v.Source, v.Age, v.Missing = d.Source, d.Age, d.Missing
 	}

@@ -2,7 +2,6 @@ package toolguard
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
@@ -68,20 +67,24 @@ func (c *call) ready() bool {
 // attemptLimit returns how long an attempt that begins now may take. Attempts
 // leave a quarter of the budget to a fallback or a status query.
 func (c *call) attemptLimit(now time.Duration) time.Duration {
-	t := &c.guard.opts.Timeout
-	if t.Off {
-		return t.Attempt
+	total := c.budget()
+	if total == noLimit {
+		return noLimit
 	}
-	return min(t.Attempt, t.Budget-now-c.reserve())
+	total -= now + c.reserve()
+	if t := &c.guard.opts.Timeout; !t.Off {
+		return min(t.Attempt, total)
+	}
+	return total
 }
 
 func (c *call) slotPatience() time.Duration { return c.left(c.guard.opts.Concurrency.Wait) }
 
 func (c *call) reserve() time.Duration {
-	if c.guard.fallback == nil && c.guard.gates.status == nil {
+	if c.guard.fallback == nil && c.guard.body.Load().status == nil {
 		return 0
 	}
-	return c.guard.opts.Timeout.Budget / 4
+	return min(c.budget(), c.guard.opts.Timeout.Budget) / 4
 }
 
 // weigh takes over what the attempt came to and lets go of what it held, but for
@@ -203,14 +206,8 @@ func (c *call) breakerKey() breakerKey {
 	return key
 }
 
-// argsCopy gives whoever runs bytes of its own: an abandoned attempt may still
-// hold the last. Tools made by [Func] only read them.
-func (c *call) argsCopy() json.RawMessage {
-	if c.guard.args.borrowed {
-		return c.doc.Text
-	}
-	return slices.Clone(c.doc.Text)
-}
+// argsCopy is what host code gets that looks at the arguments.
+func (c *call) argsCopy() json.RawMessage { return c.guard.body.Load().args(c.doc.Text) }
 
 // resource is the value of the arguments that serialise calls, or "".
 func (c *call) resource() string {

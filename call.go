@@ -19,6 +19,7 @@ type call struct {
 	guard *Guard
 	ctx   context.Context
 	in    Call
+	via   *via // the toolbox, if the call came through one
 	scope *Scope
 	outer *attempt // the attempt this call was made from, if any
 	began time.Time
@@ -86,13 +87,17 @@ func (f *failure) faults() *mismatch {
 var noFaults mismatch
 
 // open starts the accounts of a call.
-func (g *Guard) open(ctx context.Context, in Call) *call {
+func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 	if ctx == nil {
 		ctx = context.Background() // a host's slip must not cost it the process
 	}
 	c := &call{
-		guard: g, ctx: ctx, in: in, scope: scopeFrom(ctx), outer: attemptFrom(ctx),
+		guard: g, ctx: ctx, in: in, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx),
 		began: time.Now(),
+	}
+	if v != nil {
+		c.began = v.began
+		c.introduce()
 	}
 	g.counters.calls.Add(1)
 	g.budget.call(c.began)
@@ -231,20 +236,34 @@ func (c *call) isolate(f func(context.Context) error) error {
 	return isolate.Run(c.ctx, c.left(callbackTimeout), f)
 }
 
+// budget is how long the call may take: what the policy says, or what is left of
+// its batch if that is less.
+func (c *call) budget() time.Duration {
+	total := noLimit
+	if t := &c.guard.opts.Timeout; !t.Off {
+		total = t.Budget
+	}
+	if v := c.via; v != nil && !v.deadline.IsZero() {
+		total = min(total, v.deadline.Sub(c.began))
+	}
+	return total
+}
+
 // deadline is the end of the budget; zero if there is none.
 func (c *call) deadline() time.Time {
-	if t := &c.guard.opts.Timeout; !t.Off {
-		return c.began.Add(t.Budget)
+	if total := c.budget(); total != noLimit {
+		return c.began.Add(total)
 	}
 	return time.Time{}
 }
 
 // left bounds d by what is left of the budget.
 func (c *call) left(d time.Duration) time.Duration {
-	if c.guard.opts.Timeout.Off {
+	total := c.budget()
+	if total == noLimit {
 		return d
 	}
-	return min(d, max(time.Until(c.deadline()), 0))
+	return min(d, max(total-time.Since(c.began), 0))
 }
 
 // rescue turns a fault of the guard's own into an answer that claims nothing.

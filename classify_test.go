@@ -263,9 +263,9 @@ func TestRPCCodes(t *testing.T) {
 func TestCodesAreProduced(t *testing.T) {
 	t.Parallel()
 	made := map[Code]bool{
-		CodeInvalidJSON: true, CodeTruncated: true, CodeSchemaViolation: true, CodeUnknownTool: true,
+		CodeInvalidJSON: true, CodeTruncated: true, CodeSchemaViolation: true, CodeUnknownTool: true, CodeDuplicateCallID: true,
 		CodeAbandoned: true, CodeBudgetExhausted: true, CodeBreakerOpen: true, CodeOverloaded: true,
-		CodeToolStuck: true, CodeShuttingDown: true, CodeResultRejected: true,
+		CodeToolStuck: true, CodeShuttingDown: true, CodeToolDisabled: true, CodeLimitReached: true, CodeBatchStopped: true, CodeResultRejected: true,
 		CodeControlFlow: true, CodeInternalError: true, CodeCheckFailed: true,
 	}
 	seen := map[Code]bool{}

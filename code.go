@@ -9,11 +9,12 @@ type Code string
 
 // The codes, by category. See [Codes] for what each one implies.
 const (
-	CodeInvalidJSON     Code = "invalid_json"     // the arguments are not one strict JSON object
-	CodeTruncated       Code = "truncated"        // the arguments are cut off
-	CodeSchemaViolation Code = "schema_violation" // the arguments break the tool's schema
-	CodeInvalidArgument Code = "invalid_argument" // the tool or its Check refused an argument
-	CodeUnknownTool     Code = "unknown_tool"     // no tool has this name
+	CodeInvalidJSON     Code = "invalid_json"      // the arguments are not one strict JSON object
+	CodeTruncated       Code = "truncated"         // the arguments are cut off
+	CodeSchemaViolation Code = "schema_violation"  // the arguments break the tool's schema
+	CodeInvalidArgument Code = "invalid_argument"  // the tool or its Check refused an argument
+	CodeUnknownTool     Code = "unknown_tool"      // no tool has this name
+	CodeDuplicateCallID Code = "duplicate_call_id" // an earlier call of the batch has the same ID
 
 	CodeAttemptTimeout    Code = "attempt_timeout"    // the attempt's deadline passed and the tool stopped
 	CodeAbandoned         Code = "abandoned"          // the deadline passed and the tool did not stop
@@ -35,6 +36,9 @@ const (
 	CodeOverloaded         Code = "overloaded"          // refused: no free slot in time
 	CodeToolStuck          Code = "tool_stuck"          // refused: too many abandoned attempts still run
 	CodeShuttingDown       Code = "shutting_down"       // refused: the guard admits no more calls
+	CodeToolDisabled       Code = "tool_disabled"       // refused: the toolbox has the tool switched off
+	CodeLimitReached       Code = "limit_reached"       // refused: there were too many calls
+	CodeBatchStopped       Code = "batch_stopped"       // refused: a failure stopped the rest of the batch
 
 	CodeBusinessRule    Code = "business_rule"    // a rule of the business says no
 	CodeNotFound        Code = "not_found"        // the thing asked for does not exist
@@ -100,6 +104,7 @@ var codeTable = []codeRow{
 	{code: CodeSchemaViolation, category: CategoryParam, outcome: OutcomeNotStarted, neutral: true},
 	{code: CodeInvalidArgument, category: CategoryParam, definite: true},
 	{code: CodeUnknownTool, category: CategoryParam, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeDuplicateCallID, category: CategoryParam, outcome: OutcomeNotStarted, neutral: true},
 
 	{code: CodeAttemptTimeout, category: CategoryTimeout, counted: true, resend: true, retry: retryBackoff},
 	{code: CodeAbandoned, category: CategoryTimeout, counted: true, resend: true},
@@ -121,6 +126,9 @@ var codeTable = []codeRow{
 	{code: CodeOverloaded, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true, resend: true},
 	{code: CodeToolStuck, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true, resend: true},
 	{code: CodeShuttingDown, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeToolDisabled, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeLimitReached, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeBatchStopped, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true, resend: true},
 
 	{code: CodeBusinessRule, category: CategoryBusiness, definite: true},
 	{code: CodeNotFound, category: CategoryBusiness, definite: true},
@@ -160,6 +168,12 @@ func (c Code) row() *codeRow {
 
 // Category returns the category the code belongs to.
 func (c Code) Category() Category { return c.row().category }
+
+// isCodeOrCategory says whether a policy may name it.
+func isCodeOrCategory(name string) bool {
+	_, ok := codeIndex[Code(name)]
+	return ok || new(Category).UnmarshalText([]byte(name)) == nil
+}
 
 // Codes yields every code with its category, in the order of the table.
 func Codes() iter.Seq2[Code, Category] {

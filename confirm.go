@@ -102,7 +102,7 @@ func failureText(doc *strictjson.Doc) string {
 // askStatus asks the downstream what became of a call whose outcome is unknown.
 // Silence leaves it unknown.
 func (c *call) askStatus() {
-	status := c.guard.gates.status
+	status := c.guard.body.Load().status
 	if status == nil || c.failure == nil || c.attempts == 0 || c.outcome != OutcomeUnknown || c.failure.control {
 		return
 	}

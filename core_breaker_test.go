@@ -116,6 +116,7 @@ func TestWhatTheBreakerCounts(t *testing.T) {
 		toolguard.CodeInvalidJSON: true, toolguard.CodeTruncated: true, toolguard.CodeSchemaViolation: true, toolguard.CodeUnknownTool: true,
 		toolguard.CodeCallerDeadline: true, toolguard.CodeBudgetExhausted: true, toolguard.CodeBreakerOpen: true,
 		toolguard.CodeOverloaded: true, toolguard.CodeToolStuck: true, toolguard.CodeShuttingDown: true,
+		toolguard.CodeToolDisabled: true, toolguard.CodeDuplicateCallID: true, toolguard.CodeLimitReached: true, toolguard.CodeBatchStopped: true,
 		toolguard.CodeCanceled: true, toolguard.CodeControlFlow: true, toolguard.CodeInternalError: true, toolguard.CodeCheckFailed: true,
 		toolguard.CodeRateLimited: true, toolguard.CodePanic: true, toolguard.CodeExited: true, toolguard.CodeBadResponse: true,
 		toolguard.CodeCommandFailed: true, toolguard.CodeUnknownError: true,

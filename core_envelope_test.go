@@ -30,6 +30,7 @@ var updateEnvelopes = flag.Bool("update-envelopes", false, "write testdata/envel
 var alwaysNotStarted = []toolguard.Code{
 	toolguard.CodeInvalidJSON, toolguard.CodeTruncated, toolguard.CodeSchemaViolation, toolguard.CodeUnknownTool,
 	toolguard.CodeBudgetExhausted, toolguard.CodeBreakerOpen, toolguard.CodeOverloaded, toolguard.CodeToolStuck, toolguard.CodeShuttingDown,
+	toolguard.CodeToolDisabled, toolguard.CodeDuplicateCallID, toolguard.CodeLimitReached, toolguard.CodeBatchStopped,
 }
 
 // goldenTool fails with a code and a word on its outcome, or as told.

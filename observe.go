@@ -197,6 +197,9 @@ func (c *call) describe(e *Event, kind EventKind, at time.Time) {
 	e.Tool, e.ToolVersion, e.Source, e.Effect = g.info.Name, g.info.Version, g.info.Source, g.info.Effect
 	e.SchemaDigest, e.NotEnforced = g.args.digest, g.args.notEnforced
 	e.CallID, e.Scope, e.Digest, e.Deadline = c.in.ID, *c.scope, c.digest, c.effectiveDeadline()
+	if c.nobodys() {
+		e.Tool = c.toolName()
+	}
 	if g.opts.Observe.Arguments {
 		e.Arguments = c.doc.Text
 	}

@@ -62,9 +62,35 @@ type gates struct {
 // gated is implemented by tools with typed functions beside them.
 type gated interface{ gates() gates }
 
+// body is what runs inside a guard. [Toolbox.Replace] changes it.
+type body struct {
+	tool     Tool
+	borrowed bool // the tool only reads what it is given
+	status   func(ctx context.Context, key string, args json.RawMessage) (Outcome, Result, error)
+}
+
+func newBody(tool Tool) *body {
+	b := &body{tool: tool}
+	_, b.borrowed = tool.(interface{ borrows() })
+	if t, ok := tool.(gated); ok {
+		b.status = t.gates().status
+	}
+	return b
+}
+
+// args gives the tool bytes of its own: an abandoned attempt may still hold the
+// last. Tools made by [Func] only read them.
+func (b *body) args(text json.RawMessage) json.RawMessage {
+	if b.borrowed {
+		return text
+	}
+	return slices.Clone(text)
+}
+
 // New returns a guard for tool. A nil opts means the defaults. Everything that
 // makes no sense is an error that names field and value; all are reported.
 func New(tool Tool, opts *Options) (*Guard, error) {
+	tool, opts = unwrap(tool, opts)
 	if tool == nil {
 		return nil, errors.New("toolguard: New: tool is nil")
 	}
@@ -72,7 +98,8 @@ func New(tool Tool, opts *Options) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{tool: tool, info: info}
+	g := &Guard{info: info}
+	g.body.Store(newBody(tool))
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -110,7 +137,7 @@ func (g *Guard) check() error {
 	if g.sharesBreaker() && o.Breaker != (BreakerPolicy{}) && o.Breaker != (BreakerPolicy{Off: true}) {
 		errs = append(errs, badOption("Breaker", "set", "zero: the breaker of dependency "+i.Dependency+" is set in Dependencies.Breaker"))
 	}
-	if c, ok := g.tool.(interface{ construction() error }); ok {
+	if c, ok := g.body.Load().tool.(interface{ construction() error }); ok {
 		errs = append(errs, c.construction())
 	}
 	return errors.Join(errs...)

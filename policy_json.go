@@ -62,6 +62,12 @@ func (p RenderPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
 // UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.
 func (p *RenderPolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
 
+// MarshalJSON implements [encoding/json.Marshaler].
+func (p BatchPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.
+func (p *BatchPolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
+
 func writePolicy[P any](p P) ([]byte, error) {
 	text, err := policyjson.Marshal(p)
 	return text, inPolicy[P](err)

@@ -31,6 +31,8 @@ var fullPolicies = []struct {
 		`{"off":true,"max":4,"wait":"1s","serialize_by":["order_id"]}`},
 	{toolguard.ObservePolicy{Off: true, Queue: 64, Patience: time.Second, Arguments: true, Results: true},
 		`{"off":true,"queue":64,"patience":"1s","arguments":true,"results":true}`},
+	{toolguard.BatchPolicy{Off: true, Parallel: 4, Timeout: 10 * time.Second, MaxCalls: 16, StopTools: []string{"begin"}, StopCodes: []string{"permission"}},
+		`{"off":true,"parallel":4,"timeout":"10s","max_calls":16,"stop_tools":["begin"],"stop_codes":["permission"]}`},
 	{toolguard.RenderPolicy{Off: true, Locale: "zh", Format: toolguard.FormatText, HideCauses: true, QuoteCauses: true, RedactResults: true, RedactEmails: true, MaxResult: 512, MaxParts: 1024, Contact: "ops <ops@example.com>"},
 		`{"off":true,"locale":"zh","format":"text","hide_causes":true,"quote_causes":true,"redact_results":true,"redact_emails":true,"max_result":512,"max_parts":1024,"contact":"ops <ops@example.com>"}`},
 }

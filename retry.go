@@ -94,7 +94,7 @@ func (p RetryPolicy) check() error {
 func (r RetryRule) check(name string) error {
 	field := fmt.Sprintf("Retry.Rules[%q]", name)
 	row, isCode := codeIndex[Code(name)]
-	if !isCode && new(Category).UnmarshalText([]byte(name)) != nil {
+	if !isCodeOrCategory(name) {
 		return badOption(field, name, "a code or a category")
 	}
 	if isCode && (row.neutral || row.code == CodeAbandoned) && r.Attempts > 1 {

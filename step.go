@@ -34,10 +34,15 @@ func (c *call) step() (step prompts.Step, resend bool) {
 
 // stepAfterNothing chooses the step where the call certainly changed nothing.
 func (c *call) stepAfterNothing() (step prompts.Step, resend bool) {
+	if c.failure.Code == CodeBatchStopped {
+		return prompts.StepAfterFailedCall, true
+	}
 	if c.failure.row().resend {
 		return c.stepAfterOutage()
 	}
 	switch c.failure.Code {
+	case CodeUnknownTool:
+		return c.stepWithoutTool(), false
 	case CodeSchemaViolation:
 		return c.stepAfterViolation(), false
 	case CodeTLSFailure, CodeNotInstalled:
@@ -54,7 +59,9 @@ var fixedSteps = map[Code]prompts.Step{
 	CodeInvalidJSON:      prompts.StepFixJSON,
 	CodeTruncated:        prompts.StepResendComplete,
 	CodeInvalidArgument:  prompts.StepFixAndResend,
-	CodeUnknownTool:      prompts.StepNoSuchTool,
+	CodeDuplicateCallID:  prompts.StepUseFirstAnswer,
+	CodeToolDisabled:     prompts.StepToolDisabled,
+	CodeLimitReached:     prompts.StepFinishNow,
 	CodeCallerDeadline:   prompts.StepFinishNow,
 	CodeShuttingDown:     prompts.StepFinishNow,
 	CodeBusinessRule:     prompts.StepFinalRefusal,
@@ -95,6 +102,14 @@ func (c *call) elsewhere(otherwise prompts.Step) prompts.Step {
 		return prompts.StepUseAlternative
 	}
 	return otherwise
+}
+
+// stepWithoutTool shows what tools there are, if any.
+func (c *call) stepWithoutTool() prompts.Step {
+	if v := c.via; v != nil && v.other != nil && len(v.other.near)+len(v.other.visible) > 0 {
+		return prompts.StepUseListedTool
+	}
+	return prompts.StepNoSuchTool
 }
 
 // stepAfterViolation asks the user where all that is wrong is that something is

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +43,8 @@ const (
 	callbackTimeout = 10 * time.Second
 	// leastPatience is what such code gets at least, in the grace period.
 	leastPatience = 200 * time.Millisecond
+	// noLimit stands for a time that nothing bounds.
+	noLimit time.Duration = math.MaxInt64
 )
 
 // patience bounds host code that looks at what an attempt came to. The attempt
@@ -145,7 +148,7 @@ type attemptKey struct{}
 // Deadline implements [context.Context].
 func (a *attempt) Deadline() (time.Time, bool) {
 	outer, ok := a.Context.Deadline()
-	if a.call.guard.opts.Timeout.Off {
+	if a.limit == noLimit {
 		return outer, ok
 	}
 	if own := a.call.began.Add(a.began + a.limit); !ok || own.Before(outer) {
@@ -195,7 +198,7 @@ func (a *attempt) start() {
 		a.interrupt(c.callerStop()) // whoever watches ctx may have come too early
 	}
 	switch {
-	case c.guard.opts.Timeout.Off:
+	case a.limit == noLimit:
 	case c.timer == nil:
 		c.timer = time.AfterFunc(a.limit, c.expire)
 	default:
@@ -206,9 +209,10 @@ func (a *attempt) start() {
 // run runs the tool, here. It reports whether this goroutine still leads the
 // call: an attempt that was abandoned has lost it.
 func (a *attempt) run() bool {
-	args := a.call.argsCopy()
+	b := a.call.guard.body.Load()
+	args := b.args(a.call.doc.Text)
 	a.start()
-	a.invoke(args)
+	a.invoke(b.tool, args)
 	if !a.end() {
 		a.call.late(a)
 		return false
@@ -218,7 +222,7 @@ func (a *attempt) run() bool {
 
 // invoke turns what the tool does wrong into an error. A tool that ends the
 // goroutine takes the call's leader with it: another one goes on.
-func (a *attempt) invoke(args json.RawMessage) {
+func (a *attempt) invoke(tool Tool, args json.RawMessage) {
 	defer func() {
 		switch {
 		case a.returned || a.err != isolate.ErrExited:
@@ -229,7 +233,7 @@ func (a *attempt) invoke(args json.RawMessage) {
 		}
 	}()
 	defer isolate.Catch(&a.returned, &a.err)
-	a.result, a.err = a.call.guard.tool.Call(a, args)
+	a.result, a.err = tool.Call(a, args)
 	a.returned = true
 }
 

@@ -18,6 +18,7 @@ package toolguard
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 )
 
@@ -103,6 +104,9 @@ type Part struct {
 
 // Call is one request from the model.
 type Call struct {
+	// Tool is the name as the model wrote it. A [Toolbox] goes by it; a Guard
+	// has one tool only and does not look at it.
+	Tool string
 	// ID is the model's identifier for the call. It goes into the envelope and
 	// the events, and protects nothing: a model makes a new one each time.
 	ID string
@@ -118,7 +122,7 @@ type Call struct {
 // Guard decorates one tool. It is safe for concurrent use and is itself a
 // [Tool]. Make one with [New].
 type Guard struct {
-	tool     Tool
+	body     atomic.Pointer[body]
 	info     Info
 	opts     Options
 	gates    gates
@@ -153,16 +157,20 @@ func (g *Guard) Call(ctx context.Context, args json.RawMessage) (Result, error) 
 // Do answers one call. It never panics, and it returns within the call's budget
 // plus grace even if the tool does not. Cancelling ctx stops it sooner.
 func (g *Guard) Do(ctx context.Context, in Call) Envelope {
-	if g == nil || g.tool == nil {
+	if g == nil || g.body.Load() == nil {
 		return unmade(in)
 	}
-	c := g.open(ctx, in)
+	return g.open(ctx, in, nil).run()
+}
+
+// run answers the call.
+func (c *call) run() Envelope {
 	if a := c.begin(); a != nil {
 		c.ends = make(chan struct{}, 2)
 		go c.lead(a)
 		c.await()
 	}
-	return g.close(c)
+	return c.guard.close(c)
 }
 
 // begin is all that comes before the tool runs. It returns the first attempt, or
@@ -230,6 +238,7 @@ func (c *call) conclude() {
 func (c *call) decide() bool {
 	c.stage = StageDecide
 	return c.admitted() &&
+		c.resolved() && // by the toolbox the call came through
 		c.parsed() && // strictly, then what normalisation can repair without loss
 		c.matched() && // the schema
 		c.authorized()

@@ -81,7 +81,6 @@ type arguments struct {
 	digests     bool              // somebody wants to know calls apart
 	digest      string            // the schema's
 	notEnforced []string
-	borrowed    bool // the tool only reads what it is given
 	example     func() json.RawMessage
 }
 
@@ -109,7 +108,6 @@ func (g *Guard) buildArguments() error {
 	for _, n := range s.NotEnforced() {
 		a.notEnforced = append(a.notEnforced, n.String())
 	}
-	_, a.borrowed = g.tool.(interface{ borrows() })
 	a.example = sync.OnceValue(a.generate)
 	return nil
 }

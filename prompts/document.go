@@ -43,7 +43,7 @@ var sectionVars = [sectionCount]varSet{
 	violations: setOf(varTool, varPath, varName, varWant, varGot, varAllowed, varNear, varMissing,
 		varCount, varLimit, varSize, varOffset),
 	notes: setOf(varTool, varPath, varWant, varGot, varSize, varCount, varLimit, varKind, varSource, varAge, varMissing),
-	frames: setOf(varText, varSize, varCount, varExample, varIncident,
+	frames: setOf(varTool, varName, varTools, varText, varSize, varCount, varExample, varIncident,
 		varSucceeded, varFailed, varNotStarted, varUnknown),
 }
 

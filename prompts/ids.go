@@ -38,13 +38,16 @@ type Frame string
 
 // The frames.
 const (
-	FrameQuote        Frame = "quote"          // Text: the tool's own words, which cannot end the quotation
-	FramePreview      Frame = "preview"        // Text, Size: the first bytes of arguments that could not be parsed
-	FrameMore         Frame = "more"           // Count: violations or notes left out
-	FrameExample      Frame = "example"        // Example: a minimal valid call
-	FrameIncident     Frame = "incident"       // Incident: what ties the answer to the event
-	FrameNext         Frame = "next"           // goes before the step in the labelled text
-	FrameNote         Frame = "note"           // goes before a note in the labelled text
-	FrameResultAsData Frame = "result_as_data" // goes before a result that imitates an answer of toolguard
-	FrameBatch        Frame = "batch"          // Count, Succeeded, Failed, NotStarted, Unknown
+	FrameQuote          Frame = "quote"           // Text: the tool's own words, which cannot end the quotation
+	FramePreview        Frame = "preview"         // Text, Size: the first bytes of arguments that could not be parsed
+	FrameMore           Frame = "more"            // Count: violations or notes left out
+	FrameExample        Frame = "example"         // Example: a minimal valid call
+	FrameIncident       Frame = "incident"        // Incident: what ties the answer to the event
+	FrameNext           Frame = "next"            // goes before the step in the labelled text
+	FrameNote           Frame = "note"            // goes before a note in the labelled text
+	FrameResultAsData   Frame = "result_as_data"  // goes before a result that imitates an answer of toolguard
+	FrameBatch          Frame = "batch"           // Count, Succeeded, Failed, NotStarted, Unknown
+	FrameBatchSucceeded Frame = "batch_succeeded" // Tools: the calls that succeeded
+	FrameBatchCall      Frame = "batch_call"      // Tool, [Name]: goes before the message of a call that failed
+	FrameBatchNext      Frame = "batch_next"      // [Succeeded]: goes after all others
 )

@@ -17,10 +17,12 @@ const (
 	StepAskUserForMissing Step = "ask_user_for_missing"
 	// StepAskUserAboutArguments: arguments of this tool were refused several times in a row. [Count]
 	StepAskUserAboutArguments Step = "ask_user_about_arguments"
-	// StepUseListedTool: no tool has this name, others may be shown. Tools, [Near].
+	// StepUseListedTool: no tool has this name, others may be shown. Near or Tools.
 	StepUseListedTool Step = "use_listed_tool"
 	// StepNoSuchTool: no tool has this name, and there is none to show.
 	StepNoSuchTool Step = "no_such_tool"
+	// StepUseFirstAnswer: an earlier call of the batch has the same id.
+	StepUseFirstAnswer Step = "use_first_answer"
 	// StepToolDisabled: the tool exists but is switched off. Tool, [Alternatives].
 	StepToolDisabled Step = "tool_disabled"
 )
@@ -45,6 +47,8 @@ const (
 	StepTellUserInternal Step = "tell_user_internal"
 	// StepFinishNow: no call can succeed any more: a deadline, a limit, a shutdown.
 	StepFinishNow Step = "finish_now"
+	// StepAfterFailedCall: a failure stopped the rest of the batch.
+	StepAfterFailedCall Step = "after_failed_call"
 	// StepCanceled: the caller canceled the call.
 	StepCanceled Step = "canceled"
 	// StepLeaveToHost: the host took the call over.

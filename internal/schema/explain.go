@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/toolguard-go/toolguard/internal/near"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -99,7 +100,7 @@ func (s *Schema) missing(doc *strictjson.Doc, l leaf, v Violation) []Violation {
 			continue
 		}
 		one := v
-		one.Name, one.Near = name, near(name, strangers)
+		one.Name, one.Near = name, near.Names(name, strangers)
 		out = append(out, one)
 	}
 	return out
@@ -136,7 +137,7 @@ func (s *Schema) stranger(doc *strictjson.Doc, object, c int32, v Violation) Vio
 	v.Name = doc.Key(c)
 	v.Node, v.Path = c, doc.Pointer(c)
 	v.Kind, v.Got = kindOf(doc, c), strictjson.Preview(doc.Raw(c), maxGot)
-	v.Near = near(v.Name, open)
+	v.Near = near.Names(v.Name, open)
 	return v
 }
 
@@ -193,7 +194,7 @@ func nearValues(doc *strictjson.Doc, node int32, l leaf) []string {
 			candidates = append(candidates, value)
 		}
 	}
-	found := near(doc.Str(node), candidates)
+	found := near.Names(doc.Str(node), candidates)
 	for i, value := range found {
 		found[i] = text(value)
 	}

@@ -1,4 +1,5 @@
-package schema
+// Package near finds the names that a wrong one may have been meant for.
+package near
 
 import (
 	"cmp"
@@ -14,21 +15,22 @@ const (
 	maxNameRunes  = 64  // longer names are not slips
 )
 
-// near returns the candidates that name may be a slip of, closest first: equal
-// but for case, underscores, hyphens, dots and spaces, or within two edits
-// (one for names of up to four characters, none for a single one).
-func near(name string, candidates []string) []string {
+// Names returns the candidates that name may be a slip of, closest first and
+// three at most: equal but for case, underscores, hyphens, dots and spaces, or
+// within two edits (one for names of up to four characters, none for a single
+// one).
+func Names(name string, candidates []string) []string {
 	type match struct {
 		name string
 		off  int
 	}
 	var found []match
-	plain := squash(name)
+	plain := []rune(Squash(name))
 	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
 		if c == name {
 			continue
 		}
-		if off, ok := distance(plain, squash(c)); ok {
+		if off, ok := distance(plain, []rune(Squash(c))); ok {
 			found = append(found, match{c, off})
 		}
 	}
@@ -42,14 +44,15 @@ func near(name string, candidates []string) []string {
 	return out
 }
 
-// squash drops what people and models spell differently in one name.
-func squash(name string) []rune {
-	return []rune(strings.Map(func(r rune) rune {
+// Squash drops what people and models spell differently in one name: case,
+// underscores, hyphens, dots and spaces.
+func Squash(name string) string {
+	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_-. ", r) {
 			return -1
 		}
 		return unicode.ToLower(r)
-	}, name))
+	}, name)
 }
 
 // distance counts insertions, deletions, substitutions and swaps of neighbours
