@@ -25,7 +25,7 @@ func (c *call) answer() (e Envelope) {
 	}()
 	e = Envelope{
 		OK: c.failure == nil, CallID: c.in.ID, Tool: c.toolName(), Args: c.doc.Text, Key: c.keyIfMade(),
-		Attempts: c.attempts, Degraded: c.source, Notes: c.notes, identity: c.guard.args.identity,
+		Attempts: c.attempts, Degraded: c.source(), Notes: c.notes, identity: c.guard.args.identity,
 		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
 	}
 	if e.OK {
@@ -128,7 +128,7 @@ func (c *call) vars(v *prompts.Vars) {
 // timeAllowed is how long the last attempt could take: the budget, or a batch,
 // may have left it less than the policy.
 func (c *call) timeAllowed() time.Duration {
-	if a := c.last; a != nil && a.limit != noLimit {
+	if a := c.last(); a != nil && a.limit != noLimit {
 		return a.limit
 	}
 	return c.guard.opts.Timeout.Attempt
@@ -243,7 +243,7 @@ func (c *call) spell(words *prompts.Catalogue) {
 
 func (c *call) noteVars(n *Note) *prompts.Vars {
 	v := &prompts.Vars{Tool: c.toolName(), Path: bounded(n.Path, maxPath), Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media}
-	if d := c.source; d != nil && (n.Kind == prompts.NoteDegraded || n.Kind == prompts.NoteLastKnownGood) {
+	if d := c.source(); d != nil && (n.Kind == prompts.NoteDegraded || n.Kind == prompts.NoteLastKnownGood) {
 		v.Source, v.Age, v.Missing = d.Source, d.Age, d.Missing
 	}
 	return v

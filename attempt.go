@@ -91,7 +91,6 @@ func (c *call) reserve() time.Duration {
 // its turn on a resource while it still runs.
 func (c *call) weigh(a *attempt) {
 	lost := a.abandoned()
-	c.last = a
 	c.read(a, lost)
 	changes := a.permit.report(c.breakerVerdict(a.limit))
 	c.guard.limiter.releasePlace(&a.slot)

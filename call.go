@@ -26,18 +26,17 @@ type call struct {
 	ends  chan struct{}          // sent when the answer is there, and when it is told
 	key   atomic.Pointer[string] // the tool's goroutines may ask for it
 
-	current atomic.Pointer[attempt] // for Do and the timer, to interrupt it
+	current atomic.Pointer[attempt] // the last one, for Do and the timer to interrupt
 	timer   *time.Timer             // of the attempt that runs
 
-	doc      strictjson.Doc // the normalised document: what runs
-	mismatch *mismatch      // what the schema has against it
-	digest   digest.Sum
+	doc    strictjson.Doc // the normalised document: what runs
+	digest digest.Sum
 
 	attempts int
 	failure  *failure // nil while nothing has failed
 	result   *Result
-	source   *Degraded
 	notes    []Note
+	rare     *rare
 	outcome  Outcome
 	unsure   bool // an attempt may have had its effect
 	inside   bool // the guard's door counts this call
@@ -51,10 +50,33 @@ type call struct {
 	finished bool          // nothing changes the call any more
 	state    atomic.Uint32 // of the final delivery
 	why      string
-	last     *attempt      // the last attempt
-	ended    time.Duration // when it ended, since the call began
-	trace    *trace
 }
+
+// rare is what only few calls need, so that the others stay small.
+type rare struct {
+	mismatch *mismatch   // what the schema has against the document
+	source   *Degraded   // where the answer comes from, if not from the tool
+	endSpan  func(Event) // ends the call's span
+}
+
+// rarely returns the call's rare part to write to.
+func (c *call) rarely() *rare {
+	if c.rare == nil {
+		c.rare = new(rare)
+	}
+	return c.rare
+}
+
+// source says where the answer comes from; nil is the tool.
+func (c *call) source() *Degraded {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.source
+}
+
+// last is the attempt that runs, or ran last; nil if there was none.
+func (c *call) last() *attempt { return c.current.Load() }
 
 // failure is what went wrong, on its way to becoming words.
 type failure struct {

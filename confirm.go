@@ -28,7 +28,7 @@ func (c *call) checkResult() {
 	if d.Code == CodeUnknownError {
 		d.Code, d.definite = CodeResultRejected, true
 	}
-	record := c.last.evidence.Load()
+	record := c.last().evidence.Load()
 	if d.definite && !d.claimed && record.Used() && record.UnsafeRequests() <= 1 {
 		d.Outcome = OutcomeFailed // the one request that could act is the one that says it did not
 	}

@@ -204,7 +204,7 @@ const LastKnownGood = "last known good"
 
 func (c *call) degrade(r Result, d *Degraded) {
 	c.decided, c.why = DecisionFallback, d.Source
-	c.failure, c.result, c.source = nil, &r, d
+	c.failure, c.result, c.rarely().source = nil, &r, d
 	kind := prompts.NoteDegraded
 	if d.Source == LastKnownGood {
 		kind = prompts.NoteLastKnownGood
@@ -215,7 +215,7 @@ func (c *call) degrade(r Result, d *Degraded) {
 // remember keeps a good result of the tool's own.
 func (c *call) remember() {
 	f := c.guard.fallback
-	if f == nil || f.keepFor == 0 || c.failure != nil || c.source != nil {
+	if f == nil || f.keepFor == 0 || c.failure != nil || c.source() != nil {
 		return
 	}
 	f.mu.Lock()

@@ -86,7 +86,7 @@ func (n *counters) count(c *call) {
 			n.unknown.Add(1)
 		}
 	}
-	if c.source != nil {
+	if c.source() != nil {
 		n.degraded.Add(1)
 	}
 }

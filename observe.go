@@ -213,7 +213,7 @@ func (c *call) effectiveDeadline() time.Time {
 	return own
 }
 
-// trace is what only some calls and attempts need for their events.
+// trace is what only some attempts need for their events.
 type trace struct {
 	changes []Transition
 	end     func(Event)
@@ -222,7 +222,7 @@ type trace struct {
 func (c *call) openSpan() {
 	ctx, end := c.span(EventCall)
 	if c.ctx = ctx; end != nil {
-		c.trace = &trace{end: end}
+		c.rarely().endSpan = end
 	}
 }
 
@@ -248,7 +248,7 @@ func (c *call) note(a *attempt, changes []Transition) {
 	if c.untold = c.guard.events != nil; !c.untold {
 		return
 	}
-	c.ended = time.Since(c.began)
+	a.ended = time.Since(c.began)
 	if changes != nil {
 		if a.trace == nil {
 			a.trace = new(trace)
@@ -260,9 +260,9 @@ func (c *call) note(a *attempt, changes []Transition) {
 // tellAttempt tells what the last attempt itself came to, whatever became of the
 // call since.
 func (c *call) tellAttempt(d *delivery, decision Decision, wait time.Duration) {
-	a, e := c.last, &d.event
-	c.describe(e, EventAttempt, c.began.Add(c.ended))
-	e.Duration = c.ended - a.began
+	a, e := c.last(), &d.event
+	c.describe(e, EventAttempt, c.began.Add(a.ended))
+	e.Duration = a.ended - a.began
 	e.Deadline, _ = a.Deadline()
 	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, decision, c.why, wait
 	e.Attempt, e.Attempts, e.Requests = int(a.number), c.attempts, len(a.evidence.Load().Requests())
@@ -326,8 +326,8 @@ func (c *call) tellCall(d *delivery) {
 	if c.guard.opts.Observe.Results {
 		e.Result = c.answer().ForModel()
 	}
-	if c.trace != nil {
-		d.end = c.trace.end
+	if c.rare != nil {
+		d.end = c.rare.endSpan
 	}
 }
 

@@ -112,6 +112,7 @@ type attempt struct {
 	cancel.Context
 	call     *call
 	began    time.Duration // since the call began
+	ended    time.Duration // likewise; 0 if nobody wants to know
 	limit    time.Duration
 	evidence atomic.Pointer[evidence.Attempt] // made when somebody asks
 	slot     slot

@@ -191,14 +191,24 @@ type mismatch struct {
 
 // judge holds the document against the schema.
 func (c *call) judge() {
-	c.mismatch = nil
+	if c.rare != nil {
+		c.rare.mismatch = nil
+	}
 	found, more := c.guard.args.schema.Validate(&c.doc)
 	if c.guard.info.Effect != ReadOnly {
 		found = append(found, masked(&c.doc)...)
 	}
 	if len(found) > 0 {
-		c.mismatch = &mismatch{violations: found, more: more}
+		c.rarely().mismatch = &mismatch{violations: found, more: more}
 	}
+}
+
+// mismatch is what the schema has against the document; nil is nothing.
+func (c *call) mismatch() *mismatch {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.mismatch
 }
 
 // ruleMasked is broken by a mask of redaction that a model sends back: written,
@@ -229,14 +239,15 @@ func (c *call) repairValues() {
 	}
 	expect := func(node int32) normalize.Expectation { return c.guard.args.schema.Expect(&c.doc, node) }
 	for range maxRounds {
-		if c.mismatch == nil {
+		m := c.mismatch()
+		if m == nil {
 			break
 		}
-		if !c.reread(normalize.Values(&c.doc, expect, c.mismatch.nodes())) {
+		if !c.reread(normalize.Values(&c.doc, expect, m.nodes())) {
 			return
 		}
 	}
-	if c.mismatch == nil {
+	if c.mismatch() == nil {
 		c.reread(normalize.IntegralFloats(&c.doc, expect))
 	}
 }
@@ -275,12 +286,13 @@ func (c *call) noteChanges(changes []normalize.Change) {
 
 // matched refuses a document that the schema has something against.
 func (c *call) matched() bool {
-	if c.mismatch == nil {
+	m := c.mismatch()
+	if m == nil {
 		return true
 	}
 	c.fail(diagnosis{Verdict: Verdict{Code: CodeSchemaViolation}}, nil)
-	c.mismatch.example = c.guard.args.example()
-	c.failure.args = c.mismatch
+	m.example = c.guard.args.example()
+	c.failure.args = m
 	return false
 }
 
