@@ -29,7 +29,8 @@ type TimeoutPolicy struct {
 	// Grace is how long a cancelled attempt may take to stop. If zero, 1 s.
 	Grace time.Duration
 	// MaxAbandoned is how many abandoned attempts of the tool may still run
-	// before it is refused. If zero, 8.
+	// before it is refused. Attempts already under way may add to them, up to
+	// ConcurrencyPolicy.Max. If zero, 8.
 	MaxAbandoned int
 	// Classes gives the attempt timeout of a class. "media" is 300 s unless
 	// given here.
