@@ -57,6 +57,8 @@ type rare struct {
 	mismatch *mismatch   // what the schema has against the document
 	source   *Degraded   // where the answer comes from, if not from the tool
 	endSpan  func(Event) // ends the call's span
+	// redacting is what the host's redactor has taken so far.
+	redacting time.Duration
 }
 
 // rarely returns the call's rare part to write to.
@@ -145,11 +147,11 @@ func (c *call) await() {
 // tells the observer.
 func (c *call) finish() {
 	c.present()
-	c.finished = true
-	switch {
-	case c.guard.events != nil:
+	if c.guard.events != nil {
 		c.tell()
-	case c.ends != nil:
+		return
+	}
+	if c.finished = true; c.ends != nil {
 		c.ends <- struct{}{}
 	}
 }
@@ -160,7 +162,7 @@ func (c *call) finish() {
 func (c *call) tell() {
 	var t telling
 	c.telling(&t)
-	if c.ends == nil {
+	if c.finished = true; c.ends == nil {
 		c.ends = make(chan struct{}, 1)
 		c.tellAside(t)
 		return
@@ -296,10 +298,14 @@ func (c *call) rescue() {
 	}
 	c.blame(&PanicError{Value: v, Stack: debug.Stack()})
 	defer func() {
-		if recover() != nil && c.ends != nil {
-			c.ends <- struct{}{}
-			c.ends <- struct{}{}
+		if recover() == nil {
+			return
 		}
+		if c.finished = true; c.ends == nil {
+			c.ends = make(chan struct{}, 2)
+		}
+		c.ends <- struct{}{}
+		c.ends <- struct{}{}
 	}()
 	c.finish()
 }

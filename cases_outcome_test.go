@@ -27,7 +27,8 @@ func TestDownstreamIsAskedBeforeAnythingIsRepeated(t *testing.T) {
 		outcome toolguard.Outcome
 	}{
 		"it is queued":         {toolguard.OutcomeSucceeded, nil, true, toolguard.OutcomeSucceeded},
-		"it was never there":   {toolguard.OutcomeNotStarted, nil, false, toolguard.OutcomeNotStarted},
+		"it failed":            {toolguard.OutcomeFailed, nil, false, toolguard.OutcomeFailed},
+		"it is not there yet":  {toolguard.OutcomeNotStarted, nil, false, toolguard.OutcomeUnknown},
 		"it cannot say":        {toolguard.OutcomeUnknown, nil, false, toolguard.OutcomeUnknown},
 		"it cannot be reached": {toolguard.OutcomeSucceeded, errors.New("down"), false, toolguard.OutcomeUnknown},
 	}

@@ -138,12 +138,14 @@ func weigh(chain cause.Chain, ask bool) finding {
 	for i := len(chain.Nodes) - 1; i >= 0; i-- { // members of a join from the last to the first
 		node := chain.Nodes[i]
 		f := look(node, ask)
-		if below[i+1].any && !guarded(node.Err) {
-			f = f.over(below[i+1].finding)
+		if b := &below[i+1]; b.any && !guarded(node.Err) {
+			f = f.over(b.named())
 		}
-		if !label(chain, node, f) {
-			below[node.Parent+1].add(f)
+		if label(chain, node, f) {
+			below[node.Parent+1].labelled = true
+			continue
 		}
+		below[node.Parent+1].add(f)
 	}
 	f := below[0].finding
 	if chain.Cut {
@@ -156,7 +158,20 @@ func weigh(chain cause.Chain, ask bool) finding {
 // gathered at i+1; at 0 is the whole.
 type branches struct {
 	finding
-	any bool
+	any      bool
+	labelled bool
+}
+
+// named is what the branches come to beside a label. The label may be a failure
+// of its own for all anyone can tell, so what is proven of the others is not
+// proven of the whole.
+func (b *branches) named() finding {
+	f := b.finding
+	if b.labelled {
+		f.definite, f.dial = false, false
+		f.claim = f.claim.and(claim{})
+	}
+	return f
 }
 
 func (b *branches) add(f finding) {
@@ -208,6 +223,7 @@ func authored(err error) finding {
 		if e.guarded {
 			f := strong(innerCode(e.Code), "another guard: "+string(e.Code))
 			f.definite = false
+			f.claim = claim{made: e.Outcome == OutcomeUnknown} // that effect is the tool's too
 			return f
 		}
 		f := finding{message: e.Message, field: e.Field, retryAfter: max(e.RetryAfter, 0)}

@@ -199,13 +199,13 @@ var diagnosisCases = []diagnosisCase{
 	{"404 beside a timeout", errors.Join(methodStatusError{404}, context.DeadlineExceeded), diagnosed{code: CodeNotFound, status: 404}},
 	{"404 beside an unknown", errors.Join(methodStatusError{404}, errors.New("second charge failed")), diagnosed{code: CodeNotFound, status: 404}},
 	{"404 beside 409", errors.Join(methodStatusError{404}, methodStatusError{409}), diagnosed{code: CodeNotFound, definite: true, status: 404}},
-	{"404 under a sentinel", fmt.Errorf("%w: %w", errStore, methodStatusError{404}), diagnosed{code: CodeNotFound, definite: true, status: 404}},
+	{"404 under a sentinel", fmt.Errorf("%w: %w", errStore, methodStatusError{404}), diagnosed{code: CodeNotFound, status: 404}},
 	{"refused beside reset", errors.Join(dialErr, syscall.ECONNRESET), diagnosed{code: CodeConnectionRefused}},
 	{"one claim of two", errors.Join(NotStarted(errStore), timeoutOnly{}), diagnosed{code: CodeDownstreamTimeout}},
 	{"two claims", errors.Join(NotStarted(errStore), NoEffect(timeoutOnly{})), diagnosed{code: CodeDownstreamTimeout, claim: claimed(OutcomeFailed)}},
 	{"maybe done wins", errors.Join(NotStarted(errStore), MaybeDone(errStore)), diagnosed{code: CodeUnknownError, quote: "store\nstore", claim: claimed(OutcomeUnknown)}},
 	{"claim over a join", NoEffect(errors.Join(dialErr, errStore)), diagnosed{code: CodeConnectionRefused, claim: claimed(OutcomeFailed)}},
-	{"claim under a sentinel", fmt.Errorf("%w: %w", errStore, NotStarted(timeoutOnly{})), diagnosed{code: CodeDownstreamTimeout, claim: claimed(OutcomeNotStarted)}},
+	{"claim under a sentinel", fmt.Errorf("%w: %w", errStore, NotStarted(timeoutOnly{})), diagnosed{code: CodeDownstreamTimeout}},
 }
 
 func TestDiagnose(t *testing.T) {

@@ -113,7 +113,7 @@ func (c *call) askStatus() {
 		outcome, receipt = o, r
 		return err
 	})
-	if err != nil || outcome == OutcomeUnknown || int(outcome) >= len(outcomeNames) {
+	if err != nil || !c.settles(outcome) {
 		return
 	}
 	c.decided, c.why = DecisionConfirm, outcome.String()
@@ -122,4 +122,11 @@ func (c *call) askStatus() {
 		c.failure, c.result = nil, &receipt
 		c.notes = append(c.notes, Note{Kind: prompts.NoteConfirmed})
 	}
+}
+
+// settles says whether a status query's answer can be believed now. That the
+// effect happened, always. That it failed, once the attempt has come back. That
+// nothing is known of it, never so soon: the request may still be on its way.
+func (c *call) settles(o Outcome) bool {
+	return o == OutcomeSucceeded || o == OutcomeFailed && !c.last().abandoned()
 }

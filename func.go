@@ -24,8 +24,9 @@ type Typed[In any] struct {
 	Check func(ctx context.Context, in In) error
 	// Status asks the downstream what became of the call with this key, after an
 	// attempt whose outcome is unknown. It returns what is known and, after a
-	// success, the result the model reads. An error, or [OutcomeUnknown], leaves
-	// the outcome unknown.
+	// success, the result the model reads. [OutcomeSucceeded] settles the call, and
+	// [OutcomeFailed] does if the attempt no longer runs. An error or any other
+	// outcome leaves it unknown: that nothing is found so soon proves nothing.
 	Status func(ctx context.Context, key string, in In) (Outcome, Result, error)
 	// Describe says in one line what the call would do, for a person.
 	Describe func(in In) string

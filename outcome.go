@@ -31,23 +31,43 @@ func (i *Info) outcomeOf(d *diagnosis, ev *evidence.Attempt) Outcome {
 }
 
 func (i *Info) evident(d *diagnosis, ev *evidence.Attempt) Outcome {
-	refused := d.Code == CodeRateLimited || d.Code == CodeAuthExpired
 	switch {
 	case d.claimed || d.Outcome != OutcomeUnknown:
 		return d.Outcome
 	case i.Effect == ReadOnly:
 		return OutcomeFailed
+	case ev.Used():
+		return recorded(d, ev)
+	case !i.SingleRequest:
+		return OutcomeUnknown
+	case d.dial:
+		return OutcomeNotStarted
+	case d.definite:
+		return d.refusedOutcome()
+	default:
+		return OutcomeUnknown
+	}
+}
+
+// recorded goes by the transport's record alone: it knows of requests that the
+// author did not think of, such as those after a redirect.
+func recorded(d *diagnosis, ev *evidence.Attempt) Outcome {
+	switch {
 	case ev.NothingSent():
 		return OutcomeNotStarted
-	case i.SingleRequest && d.dial:
-		return OutcomeNotStarted
-	case !d.definite || !i.SingleRequest && !ev.DefiniteOnly():
-		return OutcomeUnknown
-	case refused:
-		return OutcomeNotStarted
+	case d.definite && ev.DefiniteOnly():
+		return d.refusedOutcome()
 	default:
-		return OutcomeFailed
+		return OutcomeUnknown
 	}
+}
+
+// refusedOutcome is the outcome of a definite answer: some refuse at the door.
+func (d *diagnosis) refusedOutcome() Outcome {
+	if d.Code == CodeRateLimited || d.Code == CodeAuthExpired {
+		return OutcomeNotStarted
+	}
+	return OutcomeFailed
 }
 
 // settleOutcome joins what an attempt taught about the call's effect to what

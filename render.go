@@ -114,6 +114,10 @@ func (c *call) authored(text string) string {
 	return c.cutRedacted(text, maxQuote)
 }
 
+// redactTime bounds what the host's own redactor may take for all the texts of a
+// call together.
+const redactTime = time.Second
+
 // redactFurther applies the host's own redactor. One that fails leaves nothing,
 // and is not asked again in this call: there may be many texts, and it may hang.
 func (c *call) redactFurther(text string) string {
@@ -121,11 +125,12 @@ func (c *call) redactFurther(text string) string {
 	if redact == nil {
 		return text
 	}
-	out := ""
-	c.mute = c.mute || isolate.Run(context.Background(), time.Second, func(context.Context) error {
+	out, began, r := "", time.Now(), c.rarely()
+	c.mute = c.mute || isolate.Run(context.Background(), redactTime-r.redacting, func(context.Context) error {
 		out = redact(text)
 		return nil
 	}) != nil
+	r.redacting += time.Since(began)
 	if c.mute {
 		return "[redacted]"
 	}

@@ -209,12 +209,21 @@ func (a *attempt) start() {
 }
 
 // run runs the tool, here. It reports whether this goroutine still leads the
-// call: an attempt that was abandoned has lost it.
+// call: an attempt that was abandoned has lost it. A tool that ends the goroutine
+// takes the leader with it, whatever else it does on the way out: another goes on.
 func (a *attempt) run() bool {
-	b := a.call.guard.body.Load()
-	args := b.args(a.call.doc.Text)
+	body, args := a.call.guard.body.Load(), a.call.argsCopy()
 	a.start()
-	a.invoke(b.tool, args)
+	cameBack := false
+	defer func() {
+		if !cameBack && a.end() {
+			go a.call.resume(a)
+		} else if !cameBack {
+			a.call.late(a)
+		}
+	}()
+	a.invoke(body.tool, args)
+	cameBack = true
 	if !a.end() {
 		a.call.late(a)
 		return false
@@ -222,18 +231,8 @@ func (a *attempt) run() bool {
 	return true
 }
 
-// invoke turns what the tool does wrong into an error. A tool that ends the
-// goroutine takes the call's leader with it: another one goes on.
+// invoke turns what the tool does wrong into an error.
 func (a *attempt) invoke(tool Tool, args json.RawMessage) {
-	defer func() {
-		switch {
-		case a.returned || a.err != isolate.ErrExited:
-		case a.end():
-			go a.call.resume(a)
-		default:
-			a.call.late(a)
-		}
-	}()
 	defer isolate.Catch(&a.returned, &a.err)
 	a.result, a.err = tool.Call(a, args)
 	a.returned = true
@@ -252,9 +251,15 @@ func (a *attempt) end() bool {
 // expire interrupts the attempt whose time is up. The timer serves one attempt
 // after the other, so it may have rung for one that is over.
 func (c *call) expire() {
-	if a := c.current.Load(); time.Since(c.began) >= a.began+a.limit {
-		a.interrupt(stopAttemptTimeout)
+	a := c.current.Load()
+	if time.Since(c.began) < a.began+a.limit {
+		return
 	}
+	why := stopAttemptTimeout
+	if end, ok := c.ctx.Deadline(); ok && !time.Now().Before(end) {
+		why = stopCallerDeadline // at the same instant: it says nothing about the tool
+	}
+	a.interrupt(why)
 }
 
 // interrupt tells the attempt to stop, and why, and gives up on it if it has not

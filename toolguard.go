@@ -53,7 +53,9 @@ type Info struct {
 	KeyTTL time.Duration
 	// SingleRequest promises that an attempt makes one request to one service
 	// and nothing else with an effect, so that this request's fate is the
-	// attempt's: a refused connection then proves that nothing was done.
+	// attempt's: a refused connection then proves that nothing was done. Where
+	// package httpguard records the requests, its record decides instead. An
+	// http.Client that follows redirects makes more than one request.
 	SingleRequest bool
 	// Class chooses the timeout in TimeoutPolicy.Classes.
 	Class string

@@ -167,7 +167,7 @@ func (c *call) digestRaw() {
 
 func (c *call) repairText(doc strictjson.Doc, err error) (strictjson.Doc, error) {
 	a := &c.guard.args
-	text, changes := normalize.Text(c.in.Args, normalize.TextOptions{
+	text, changes := normalize.Text(slices.Clone(c.in.Args), normalize.TextOptions{
 		NothingRequired:   !a.schema.Required(),
 		AllowControlChars: c.guard.info.Effect == ReadOnly || c.guard.opts.Arguments.ControlCharacters,
 		Limits:            a.limits,
