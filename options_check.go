@@ -101,7 +101,7 @@ func (g *Guard) checkArguments() error {
 			errs = append(errs, badOption(fmt.Sprintf("Concurrency.SerializeBy[%d]", i), name, "an argument that Info.Schema admits"))
 		}
 	}
-	if t, ok := g.tool.(interface {
+	if t, ok := g.body.Load().tool.(interface {
 		fits(tree any, example json.RawMessage) error
 	}); ok {
 		errs = append(errs, t.fits(tree, g.args.example()))
