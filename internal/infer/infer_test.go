@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"net/netip"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -173,6 +175,70 @@ func TestSchemaOfAStruct(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "Both", "two of one name and depth hide each other")
 	assert.Contains(t, string(text), `"required":["L","R"]`)
+}
+
+type (
+	deep   struct{ A, B, C string }
+	middle struct {
+		deep
+		B string
+	}
+	twin1    struct{ deep }
+	twin2    struct{ deep }
+	Untagged struct{ Z, W string }
+	Given    struct {
+		V string `json:"Z"`
+	}
+	Word string
+)
+
+// Which of several fields of one name counts is for encoding/json to say.
+func TestFieldsAreThoseOfEncodingJSON(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{
+		struct{ middle }{},
+		struct {
+			twin1
+			twin2
+		}{},
+		struct {
+			twin1
+			middle
+			A int
+		}{},
+		struct {
+			Untagged
+			Given
+		}{},
+		struct {
+			Untagged `json:"u"`
+			Word
+			error
+		}{},
+		struct {
+			Word `json:"w"`
+			*deep
+			base
+		}{deep: &deep{}},
+	} {
+		typ := reflect.TypeOf(v)
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		var written map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(text, &written))
+		text, err = infer.Schema(typ)
+		if err != nil { // it cannot be set, but is there
+			assert.ErrorContains(t, err, "embedded pointer")
+			continue
+		}
+		var s struct {
+			Properties map[string]json.RawMessage
+			Required   []string
+		}
+		require.NoError(t, json.Unmarshal(text, &s))
+		assert.ElementsMatch(t, slices.Collect(maps.Keys(written)), s.Required, "%v", typ)
+		assert.Len(t, s.Properties, len(s.Required), "%v", typ)
+	}
 }
 
 func TestSchemaOfWhatContainsItself(t *testing.T) {
