@@ -21,7 +21,7 @@ type ConcurrencyPolicy struct {
 	Wait time.Duration
 	// SerializeBy names top-level arguments, such as an order's id: calls of the
 	// tool that agree in all of them run one after the other. An abandoned
-	// attempt keeps its place until it really ends.
+	// attempt keeps its place until it really ends. The schema must admit them.
 	SerializeBy []string
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/toolguard-go/toolguard/internal/isolate"
 )
 
-// Description is what is in force for a guard, with every default filled in.
+// Description is what is in force for a guard, with every default filled in; of
+// a policy that is off, only what counts all the same.
 // It is plain data, for logs and for tests of one's own configuration.
 type Description struct {
 	Tool        string
@@ -44,13 +45,14 @@ func (g *Guard) Describe() Description {
 	o := &g.opts
 	d := Description{
 		Tool: g.info.Name, Source: g.info.Source, Effect: g.info.Effect,
-		Arguments: o.Arguments, Timeout: o.Timeout, Retry: o.Retry, Breaker: o.Breaker,
-		Concurrency: o.Concurrency, Observe: o.Observe, Render: o.Render,
+		Arguments: o.Arguments, Timeout: inForce("Timeout", o.Timeout), Retry: inForce("Retry", o.Retry),
+		Breaker: inForce("Breaker", o.Breaker), Concurrency: inForce("Concurrency", o.Concurrency),
+		Observe: inForce("Observe", o.Observe), Render: inForce("Render", o.Render),
 		SharedBreaker: g.sharesBreaker(), MaxAttempts: 1, NotEnforced: g.args.notEnforced,
 		ConstrainsNothing: g.args.schema.ConstrainsNothing(), Remembers: "nothing after the call",
 	}
 	if d.SharedBreaker {
-		d.Breaker = o.Dependencies.Breaker.withDefaults(sharedBudget)
+		d.Breaker = inForce("Breaker", o.Dependencies.Breaker.withDefaults(sharedBudget))
 	}
 	if !o.Retry.Off && g.info.repeatable(time.Now()) {
 		d.MaxAttempts = o.Retry.MaxAttempts

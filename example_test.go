@@ -26,6 +26,28 @@ type RefundIn struct {
 
 // end snippet
 
+// snippet: enum
+type ConvertIn struct {
+	Cents    int    `json:"cents"`
+	Currency string `json:"currency"`
+}
+
+var convertInfo = toolguard.Info{
+	Name:   "convert",
+	Effect: toolguard.ReadOnly,
+	Schema: json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"cents":    {"type": "integer", "minimum": 1},
+			"currency": {"enum": ["CHF", "EUR", "USD"]}
+		},
+		"required": ["cents", "currency"],
+		"additionalProperties": false
+	}`),
+}
+
+// end snippet
+
 // payService stands for the client of a payment service whose answer is lost.
 type payService struct{}
 
@@ -221,4 +243,16 @@ func ExampleGuard_Call() {
 	// Output:
 	// <nil>
 	// true
+}
+
+// What tags cannot say is said by a schema.
+func ExampleFunc_schema() {
+	convert := toolguard.Func(convertInfo, func(context.Context, ConvertIn) (string, error) { return "1 CHF", nil })
+	guard, err := toolguard.New(convert, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	show(guard.Do(context.Background(), toolguard.Call{Args: json.RawMessage(`{"cents":5,"currency":"Euro"}`)}))
+
+	// Output: {"ok":false,"tool":"convert","error":{"category":"param","code":"schema_violation","retryable":false,"outcome":"not_started","message":"The arguments for convert do not fit its schema.","violations":["/currency: must be one of \"CHF\", \"EUR\" or \"USD\", got \"Euro\". Did you mean \"EUR\"?"],"example":{"cents":1,"currency":"CHF"}},"suggestion":"Correct exactly what was refused and send one corrected call. If you do not know a value, ask the user; do not invent it."}
 }

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/toolguard-go/toolguard/internal/cause"
+	"github.com/toolguard-go/toolguard/internal/infer"
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
@@ -26,21 +25,34 @@ type Typed[In any] struct {
 	// attempt whose outcome is unknown. It returns what is known and, after a
 	// success, the result the model reads. [OutcomeSucceeded] settles the call, and
 	// [OutcomeFailed] does if the attempt no longer runs. An error or any other
-	// outcome leaves it unknown: that nothing is found so soon proves nothing.
+	// outcome leaves it unknown: that nothing is found so soon proves nothing. A
+	// ReadOnly tool has none.
 	Status func(ctx context.Context, key string, in In) (Outcome, Result, error)
 	// Describe says in one line what the call would do, for a person.
 	Describe func(in In) string
 
-	info Info
-	call func(ctx context.Context, in In) (Result, error)
-	err  error // why the tool cannot be used; New returns it
+	info     Info
+	inferred bool   // the schema is, from In
+	needs    string // the property a schema must have
+	call     func(ctx context.Context, in In) (Result, error)
+	err      error // why the tool cannot be used; New returns it
 }
 
-// Func makes a tool of a function. If info.Schema is empty, it is inferred from
-// In, which must be a struct: json tags name the arguments, omitempty or
-// omitzero makes one optional, and a jsonschema tag describes it. What Out is
-// decides the result: a string is text, [Result] is itself, everything else is
-// JSON. A result that cannot be written as JSON is still a success.
+// Func makes a tool of a function. In is a struct, a map, or another type that
+// [encoding/json] reads from an object; it is not a pointer.
+//
+// If info.Schema is empty, it says what encoding/json accepts for In: json tags
+// name the arguments, omitempty or omitzero makes one optional, what Go can hold
+// as nil may be null, and a jsonschema tag describes the argument. A type with
+// an UnmarshalText method is a string, one with UnmarshalJSON is anything;
+// [time.Time] is a date-time, [time.Duration] a number of nanoseconds, []byte
+// base64. What no type says, such as an enum, needs info.Schema. [New] refuses a
+// schema whose own example does not decode into In, and one that names
+// properties In has no field for.
+//
+// What Out is decides the result: a string or []byte is text, [Result] is
+// itself, everything else is JSON. A result that cannot be written as JSON is
+// still a success.
 //
 // A nil pointer returned as the error is no error; the envelope notes it.
 func Func[In, Out any](info Info, f func(context.Context, In) (Out, error)) *Typed[In] {
@@ -67,9 +79,11 @@ type TextInput struct {
 	Input string `json:"input"`
 }
 
-// Text makes a tool of a function from one string to another.
+// Text makes a tool of a function from one string to another. The string is the
+// argument "input", which info.Schema must have if it is set.
 func Text(info Info, f func(ctx context.Context, input string) (string, error)) *Typed[TextInput] {
 	t := newTyped[TextInput](info, f == nil)
+	t.needs = "input"
 	t.call = func(ctx context.Context, in TextInput) (Result, error) {
 		out, err := f(ctx, in.Input)
 		return Result{Text: out}, err
@@ -80,31 +94,26 @@ func Text(info Info, f func(ctx context.Context, input string) (string, error)) 
 func newTyped[In any](info Info, nilFunc bool) *Typed[In] {
 	t := &Typed[In]{info: info}
 	if nilFunc {
-		t.err = fmt.Errorf("toolguard: the function of tool %q is nil", info.Name)
+		t.err = errors.New("toolguard: the function is nil")
 		return t
 	}
-	if len(info.Schema) == 0 {
-		t.info.Schema, t.err = inferSchema[In](info.Name)
+	if t.inferred = len(info.Schema) == 0; t.inferred {
+		t.info.Schema, t.err = inferSchema(reflect.TypeFor[In]())
 	}
 	return t
 }
 
-// inferSchema describes In. The inference library may panic on types it does not
-// know, such as functions.
-func inferSchema[In any](tool string) (text json.RawMessage, err error) {
+// inferSchema runs methods of In and of the types in it, which may panic.
+func inferSchema(in reflect.Type) (text json.RawMessage, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("toolguard: no schema can be inferred from %v for tool %q: %v", reflect.TypeFor[In](), tool, v)
+			err = fmt.Errorf("toolguard: the input type %v panics: %v; set Info.Schema", in, v)
 		}
 	}()
-	schema, err := jsonschema.For[In](nil)
-	if err != nil {
-		return nil, fmt.Errorf("toolguard: no schema can be inferred from %v for tool %q: %w", reflect.TypeFor[In](), tool, err)
+	if text, err = infer.Schema(in); err != nil {
+		return nil, fmt.Errorf("toolguard: the input type %v has no schema: %w, or set Info.Schema", in, err)
 	}
-	if schema.Type != "object" {
-		return nil, fmt.Errorf("toolguard: the arguments of tool %q are %v, want a struct or a map", tool, reflect.TypeFor[In]())
-	}
-	return json.Marshal(schema)
+	return text, nil
 }
 
 // Info implements [Tool].
@@ -163,19 +172,6 @@ func typedGate[In any](f func(context.Context, In) error) func(context.Context, 
 	}
 }
 
-// decode reads arguments that have passed the schema. What Go's types cannot
-// hold all the same is the model's argument being out of their range.
-func decode[In any](args json.RawMessage) (in In, err error) {
-	if err = json.Unmarshal(args, &in); err == nil {
-		return in, nil
-	}
-	var mistyped *json.UnmarshalTypeError
-	if errors.As(err, &mistyped) {
-		return in, Param(mistyped.Field, "%s does not fit into %s", mistyped.Value, mistyped.Type.Kind())
-	}
-	return in, &Error{Code: CodeInvalidArgument, Outcome: OutcomeFailed, Cause: err}
-}
-
 // asResult turns what a function returned into what a model reads.
 func asResult(out any) Result {
 	switch out := out.(type) {
@@ -183,6 +179,8 @@ func asResult(out any) Result {
 		return out
 	case string:
 		return Result{Text: out}
+	case []byte:
+		return Result{Text: string(out)} // what is no text is described, not shown
 	case json.RawMessage:
 		return Result{JSON: out}
 	}

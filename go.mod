@@ -3,7 +3,6 @@ module github.com/toolguard-go/toolguard
 go 1.26.0
 
 require (
-	github.com/google/jsonschema-go v0.4.3
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/stretchr/testify v1.12.1

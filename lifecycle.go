@@ -139,9 +139,10 @@ func (g *Guard) Stats() Stats {
 
 // ForceBreaker holds the breakers of the guard in one state, open or closed,
 // until [Guard.ReleaseBreaker]. Where the guard shares a dependency's breakers,
-// it holds those of every tool. It does nothing if breakers are off.
+// it holds those of every tool. It does nothing if breakers are off, or for any
+// other state: half-open is where a breaker passes through.
 func (g *Guard) ForceBreaker(state BreakerState) {
-	if g.breakers != nil {
+	if g.breakers != nil && (state == BreakerOpen || state == BreakerClosed) {
 		g.breakers.force(state)
 	}
 }

@@ -12,8 +12,9 @@ import (
 )
 
 // Options say how a guard behaves. Nil and the zero value are the documented
-// defaults; New copies the struct. The policies are plain data; what follows
-// them are collaborators, and a nil one is absent.
+// defaults; New copies the struct. The policies are plain data; Off turns one
+// off, and fields that then count no more must be zero. What follows the
+// policies are collaborators, and a nil one is absent.
 type Options struct {
 	Arguments   ArgumentPolicy
 	Timeout     TimeoutPolicy
@@ -106,11 +107,12 @@ func New(tool Tool, opts *Options) (*Guard, error) {
 	if t, ok := tool.(gated); ok {
 		g.gates = t.gates()
 	}
-	if err := g.check(); err != nil {
-		return nil, fmt.Errorf("%w (tool %q)", err, g.info.Name)
+	err = g.check()
+	if err == nil {
+		err = g.build()
 	}
-	if err := g.build(); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("%w (tool %q)", err, preview(g.info.Name))
 	}
 	return g, nil
 }
@@ -130,7 +132,10 @@ func (g *Guard) check() error {
 	o, i := &g.opts, &g.info
 	errs := []error{
 		i.check(), o.Timeout.check(i.Class), o.Retry.check(), o.Concurrency.check(),
-		o.Observe.check(), o.Render.check(), o.Arguments.check(), o.Fallback.check(i),
+		o.Observe.check(), o.Render.check(), o.Arguments.check(), o.Fallback.check(i), o.checkOff(),
+	}
+	if g.gates.status != nil && i.Effect == ReadOnly {
+		errs = append(errs, errors.New("toolguard: Status is set, want nil for a read_only tool: its outcome is never unknown"))
 	}
 	budget := o.Timeout.withDefaults(i.Class).Budget
 	errs = append(errs, o.Breaker.check(budget), o.Dependencies.check(budget))
@@ -144,15 +149,21 @@ func (g *Guard) check() error {
 }
 
 func (i *Info) check() error {
-	var errs []error
-	if i.Name == "" || len(i.Name) > 256 {
-		errs = append(errs, fmt.Errorf("toolguard: Info.Name %q must have 1 to 256 bytes", preview(i.Name)))
+	errs := []error{checkName("Info.Name", i.Name)}
+	for n, name := range i.Alternatives {
+		errs = append(errs, checkName(fmt.Sprintf("Info.Alternatives[%d]", n), name))
+	}
+	for n, name := range i.VerifyWith {
+		errs = append(errs, checkName(fmt.Sprintf("Info.VerifyWith[%d]", n), name))
 	}
 	if int(i.Effect) >= len(effectNames) {
 		errs = append(errs, fmt.Errorf("toolguard: Info.Effect is %v", i.Effect))
 	}
-	if i.KeyTTL < 0 || i.KeyTTL > 0 && i.Effect != IdempotentByKey {
-		errs = append(errs, fmt.Errorf("toolguard: Info.KeyTTL is %v, want it above zero and only for %v tools", i.KeyTTL, IdempotentByKey))
+	switch {
+	case i.KeyTTL != 0 && i.Effect != IdempotentByKey:
+		errs = append(errs, fmt.Errorf("toolguard: Info.KeyTTL is %v, want zero for a tool that is not %v", i.KeyTTL, IdempotentByKey))
+	case i.KeyTTL < 0:
+		errs = append(errs, fmt.Errorf("toolguard: Info.KeyTTL is %v, want zero or more", i.KeyTTL))
 	}
 	if slices.Contains(i.Alternatives, i.Name) {
 		errs = append(errs, fmt.Errorf("toolguard: Info.Alternatives names the tool %q itself", i.Name))

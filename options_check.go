@@ -2,7 +2,16 @@ package toolguard
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/toolguard-go/toolguard/internal/infer"
 )
 
 // setDefault replaces a zero value by its documented default.
@@ -23,6 +32,91 @@ func notNegative[T cmp.Ordered](field string, v T) error {
 	var zero T
 	if v < zero {
 		return badOption(field, v, "zero or more")
+	}
+	return nil
+}
+
+// inForceWhenOff are the fields of policies that count although Off is set.
+var inForceWhenOff = map[string][]string{
+	"Arguments": {"Schema", "MaxBytes", "MaxDepth"},
+	"Timeout":   {"Grace", "MaxAbandoned"},
+	"Render":    {"Locale", "Format", "HideCauses", "QuoteCauses", "RedactEmails", "Contact"},
+}
+
+// checkOff refuses fields that Off takes the meaning from.
+func (o *Options) checkOff() error {
+	errs := []error{
+		offOption("Arguments", o.Arguments), offOption("Timeout", o.Timeout), offOption("Retry", o.Retry),
+		offOption("Breaker", o.Breaker), offOption("Concurrency", o.Concurrency),
+		offOption("Observe", o.Observe), offOption("Render", o.Render),
+	}
+	if o.Dependencies != nil {
+		errs = append(errs, offOption("Dependencies.Breaker", o.Dependencies.Breaker))
+	}
+	return errors.Join(errs...)
+}
+
+func offOption[P any](name string, policy P) error {
+	var errs []error
+	for field, v := range meaningless(name, &policy) {
+		if !v.IsZero() {
+			errs = append(errs, badOption(name+"."+field, v, "zero together with Off"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inForce returns a policy without the fields that Off takes the meaning from.
+func inForce[P any](name string, policy P) P {
+	for _, v := range meaningless(name, &policy) {
+		v.SetZero()
+	}
+	return policy
+}
+
+// meaningless are the fields of a policy that do not count; none if it is on.
+func meaningless[P any](name string, policy *P) iter.Seq2[string, reflect.Value] {
+	p := reflect.ValueOf(policy).Elem()
+	return func(yield func(string, reflect.Value) bool) {
+		for f, v := range p.Fields() {
+			kept := f.Name == "Off" || slices.Contains(inForceWhenOff[name], f.Name)
+			if p.FieldByName("Off").Bool() && !kept && !yield(f.Name, v) {
+				return
+			}
+		}
+	}
+}
+
+// checkArguments holds whatever names arguments against the schema.
+func (g *Guard) checkArguments() error {
+	var errs []error
+	tree := g.args.schema.Tree()
+	for i, name := range g.info.Irrelevant {
+		if infer.Excludes(tree, name) {
+			errs = append(errs, fmt.Errorf("toolguard: Info.Irrelevant[%d] is %q, want an argument that Info.Schema admits", i, name))
+		}
+	}
+	for i, name := range g.opts.Concurrency.SerializeBy {
+		if infer.Excludes(tree, name) {
+			errs = append(errs, badOption(fmt.Sprintf("Concurrency.SerializeBy[%d]", i), name, "an argument that Info.Schema admits"))
+		}
+	}
+	if t, ok := g.body.Load().tool.(interface {
+		fits(tree any, example json.RawMessage) error
+	}); ok {
+		errs = append(errs, t.fits(tree, g.args.example()))
+	}
+	return errors.Join(errs...)
+}
+
+// checkName keeps a tool's name one word wherever it is written: in a sentence
+// for a model, in quotes, in a log.
+func checkName(field, name string) error {
+	odd := func(r rune) bool {
+		return !unicode.IsPrint(r) || r == ' ' || r == unicode.ReplacementChar || strings.ContainsRune("\"'`", r)
+	}
+	if name == "" || len(name) > 256 || strings.ContainsFunc(name, odd) {
+		return fmt.Errorf("toolguard: %s is %q, want 1 to 256 bytes of printable characters without spaces and quotes", field, preview(name))
 	}
 	return nil
 }

@@ -157,7 +157,6 @@ func ownPackage(imported string) (dir string, own bool) {
 // The default answer to a further one is no.
 var dependencies = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema/v5": {"internal/schema"}, // the general validator
-	"github.com/google/jsonschema-go":          {"."},               // schema inference, in func.go
 	"github.com/sony/gobreaker/v2":             {"."},               // the breaker's state machine
 	"golang.org/x/sync":                        {"."},               // the semaphore
 }

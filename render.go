@@ -29,7 +29,8 @@ type RenderPolicy struct {
 	RedactResults bool
 	// RedactEmails redacts e-mail addresses wherever redaction applies.
 	RedactEmails bool
-	// MaxResult bounds the text of a result, in bytes. If zero, 64 KiB.
+	// MaxResult bounds the text of a result, in bytes, and is at least 256. If
+	// zero, 64 KiB.
 	MaxResult int
 	// MaxParts bounds the Parts of a result together, in bytes. If zero, 8 MiB.
 	MaxParts int

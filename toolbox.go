@@ -75,7 +75,7 @@ func NewToolbox(opts *ToolboxOptions, tools ...Tool) (*Toolbox, error) {
 // nobody is the tool behind names that no tool has. It is never called.
 type nobody struct{}
 
-func (nobody) Info() Info { return Info{Name: "unknown tool"} }
+func (nobody) Info() Info { return Info{Name: "(unknown)"} }
 
 func (nobody) Call(context.Context, json.RawMessage) (Result, error) { return Result{}, nil }
 

@@ -398,7 +398,7 @@ func TestNewToolboxRefuses(t *testing.T) {
 		"two of a name":         {tools: []toolguard.Tool{says("a"), says("a")}, want: `two tools are named "a"`},
 		"a guard twice":         {tools: []toolguard.Tool{guard, guard}, want: `two tools are named "clock"`},
 		"alike at OpenAI":       {tools: []toolguard.Tool{says("a.b"), says("a_b")}, want: `tools "a.b" and "a_b" are both "a_b" by the rules of openai`},
-		"alike at Anthropic":    {tools: []toolguard.Tool{says("a b"), says("a/b")}, want: `are both "a_b" by the rules of anthropic`},
+		"alike at Anthropic":    {tools: []toolguard.Tool{says("a:b"), says("a/b")}, want: `are both "a_b" by the rules of anthropic`},
 		"options for a guard":   {tools: []toolguard.Tool{toolguard.With(guard, &toolguard.Options{})}, want: `options to the guard of "clock"`},
 		"a tool that is broken": {tools: []toolguard.Tool{says(""), says("ok"), plain{info: toolguard.Info{Name: "s", Schema: json.RawMessage("{")}}}, want: "Info.Name"},
 		"bad options":           {opts: toolguard.ToolboxOptions{Options: toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: -1}}}, tools: []toolguard.Tool{says("a"), says("b")}, want: "Timeout.Attempt is -1ns"},

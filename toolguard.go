@@ -35,7 +35,8 @@ type Tool interface {
 
 // Info is what a tool's author declares about it.
 type Info struct {
-	// Name is how the model calls the tool. It is required.
+	// Name is how the model calls the tool: 1 to 256 bytes of printable
+	// characters without spaces and quotes. It is required.
 	Name        string
 	Description string
 	// Version changes when the tool's behaviour does; it is recorded only.
@@ -60,14 +61,15 @@ type Info struct {
 	// Class chooses the timeout in TimeoutPolicy.Classes.
 	Class string
 	// Dependency names the service behind the tool, where several tools share
-	// one. See [Dependencies].
+	// one. Nothing is shared unless their guards have the same
+	// Options.Dependencies; without it the name only labels the tool's own breaker.
 	Dependency string
 	// Alternatives are tools a model may use instead while this one is down.
 	Alternatives []string
 	// VerifyWith are tools that show whether this one took effect.
 	VerifyWith []string
 	// Irrelevant are top-level arguments that do not make a call a different
-	// one, such as a reason or a trace id.
+	// one, such as a reason or a trace id. The schema must admit them.
 	Irrelevant []string
 }
 

@@ -96,7 +96,7 @@ func (g *Guard) buildArguments() error {
 	}
 	s, err := schema.Compile(g.info.Schema, mode)
 	if err != nil {
-		return fmt.Errorf("toolguard: Info.Schema of tool %q: %w", g.info.Name, err)
+		return fmt.Errorf("toolguard: Info.Schema: %w", err)
 	}
 	a.schema, a.digest = s, s.Digest()
 	a.limits = strictjson.Limits{MaxBytes: p.MaxBytes, MaxDepth: p.MaxDepth}
@@ -109,7 +109,7 @@ func (g *Guard) buildArguments() error {
 		a.notEnforced = append(a.notEnforced, n.String())
 	}
 	a.example = sync.OnceValue(a.generate)
-	return nil
+	return g.checkArguments()
 }
 
 // generate makes the example that accompanies violations; nil if none is small,

@@ -13,7 +13,6 @@ require go.yaml.in/yaml/v3 v3.0.5 // indirect
 
 require (
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect
-	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/sony/gobreaker/v2 v2.4.0 // indirect
 	golang.org/x/sync v0.25.0 // indirect
 )

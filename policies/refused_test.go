@@ -28,7 +28,7 @@ func TestRefuses(t *testing.T) {
 		{`{"version":1,"tools":{"refund":{"class":"x"}}}`, `policies: /tools/refund/class: "x" is no class, want one of media`},
 		{`{"version":1,"classes":{"":{}}}`, `policies: /classes/: a class needs a name`},
 		{`{"version":1,"tools":{"":{}}}`, `policies: /tools/: a tool needs a name`},
-		{`{"version":1,"tools":{"` + strings.Repeat("x", 300) + `":{}}}`, `must have 1 to 256 bytes`},
+		{`{"version":1,"tools":{"` + strings.Repeat("x", 300) + `":{}}}`, `want 1 to 256 bytes`},
 		// What inherits without saying so.
 		{`{"version":1,"tools":{"a/b":{"retry":{}}}}`, `policies: /tools/a~1b/retry: says nothing, want a member that is set; to inherit leave it out`},
 		{`{"version":1,"classes":{"c":{"retry":{"off":false}}}}`, `policies: /classes/c/retry: says nothing`},
