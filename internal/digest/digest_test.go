@@ -101,8 +101,8 @@ func TestAllocations(t *testing.T) {
 		t.Skip("the race detector makes pools forget on purpose")
 	}
 	doc := parse(t, small)
-	assert.Zero(t, testing.AllocsPerRun(100, func() { Of("weather", doc, nil) }))
-	assert.Zero(t, testing.AllocsPerRun(100, func() { OfRaw("weather", doc.Text) }))
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { Of("weather", doc, nil) }))
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { OfRaw("weather", doc.Text) }))
 }
 
 func BenchmarkOf(b *testing.B) {

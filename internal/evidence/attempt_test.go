@@ -295,7 +295,7 @@ func (c *fieldContext) CallKey() string { return "k" }
 func TestAnUnusedAttemptCostsNothing(t *testing.T) {
 	c := &fieldContext{Context: context.Background()}
 	var ctx context.Context = c
-	allocs := testing.AllocsPerRun(100, func() {
+	allocs := testing.AllocsPerRun(1000, func() {
 		a := FromContext(ctx)
 		_ = a.Used() || a.NothingSent() || a.DefiniteOnly()
 		_, _ = CallKey(ctx)

@@ -60,7 +60,7 @@ const cleanText = "The order 550e8400-e29b-41d4-a716-446655440000 could not be s
 func TestCleanTextDoesNotAllocate(t *testing.T) {
 	r := New(Options{Emails: true})
 	require.Equal(t, cleanText, r.Redact(cleanText))
-	assert.Zero(t, testing.AllocsPerRun(100, func() { r.Redact(cleanText) }))
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { r.Redact(cleanText) }))
 }
 
 func TestOverlapsTakeTheGraverMarker(t *testing.T) {

@@ -153,7 +153,7 @@ func TestAcceptingDoesNotAllocate(t *testing.T) {
 	s := compile(t, `{"type":"object","properties":{"to":{"type":"string","minLength":1},"n":{"type":"integer","minimum":0},"tags":{"type":"array","items":{"enum":["a","b"]}}},"required":["to"],"additionalProperties":false}`, schema.Strict)
 	doc := parse(t, `{"to":"x","n":5,"tags":["a","b"]}`)
 	require.Empty(t, check(t, s, `{"to":"x","n":5,"tags":["a","b"]}`))
-	assert.Zero(t, testing.AllocsPerRun(100, func() { s.Validate(doc) }))
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { s.Validate(doc) }))
 }
 
 func BenchmarkValidate(b *testing.B) {
