@@ -267,7 +267,7 @@ func TestCodesAreProduced(t *testing.T) {
 		CodeAbandoned: true, CodeBudgetExhausted: true, CodeBreakerOpen: true, CodeOverloaded: true,
 		CodeToolStuck: true, CodeShuttingDown: true, CodeToolDisabled: true, CodeLimitReached: true, CodeBatchStopped: true, CodeResultRejected: true,
 		CodeControlFlow: true, CodeInternalError: true, CodeCheckFailed: true,
-		CodeLoopDetected: true, CodeLimitReached: true, CodePolledTooSoon: true,
+		CodeLoopDetected: true, CodePolledTooSoon: true,
 		CodeInDoubt: true, CodeInProgress: true, CodeResultUnavailable: true,
 	}
 	seen := map[Code]bool{}

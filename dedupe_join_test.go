@@ -71,7 +71,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-func do2(ctx context.Context, g *toolguard.Guard) toolguard.Envelope { return ask(ctx, g, `{}`) }
+func do2(ctx context.Context, g *toolguard.Guard) toolguard.Envelope { return send(ctx, g, `{}`) }
 
 func TestJoinedFailure(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestJoinedFailuresAreOneFailure(t *testing.T) {
 		tool := slow(toolguard.ReadOnly, toolguard.Result{}, toolguard.Unavailable("down"))
 		g := guardOf(t, tool, oneTry(sessionsOf(t, toolguard.SessionPolicy{})))
 		together(g, turn("one"), turn("one"), turn("one"), turn("one"), turn("one"))
-		assert.NotEqual(t, toolguard.CodeLoopDetected, codeOf(ask(turn("one"), g, `{"other":1}`)))
+		assert.NotEqual(t, toolguard.CodeLoopDetected, codeOf(send(turn("one"), g, `{"other":1}`)))
 		assert.Equal(t, 2, tool.ran())
 	})
 }
@@ -235,7 +235,7 @@ func TestNestedCallsDoNotDeadlock(t *testing.T) {
 				if n > 1 {
 					return toolguard.Result{Text: "inner"}, nil
 				}
-				env := ask(ctx, *other, `{}`)
+				env := send(ctx, *other, `{}`)
 				return toolguard.Result{Text: verdict(env)}, nil
 			}}
 		}

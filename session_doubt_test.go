@@ -23,19 +23,19 @@ func TestUnknownWriteIsNotRepeated(t *testing.T) {
 		tool.info.VerifyWith = []string{"get_charge"}
 		s := sessionsOf(t, toolguard.SessionPolicy{})
 		g := guardOf(t, tool, oneTry(s))
-		assert.Equal(t, "unknown_error/unknown", verdict(ask(turn("one"), g, `{"amount":500,"order":"A1"}`)))
+		assert.Equal(t, "unknown_error/unknown", verdict(send(turn("one"), g, `{"amount":500,"order":"A1"}`)))
 		for _, name := range []string{"one", "two", ""} { // a new turn changes nothing
-			env := ask(turn(name), g, `{"order":"A1","amount":500}`)
+			env := send(turn(name), g, `{"order":"A1","amount":500}`)
 			assert.Equal(t, "in_doubt/unknown", verdict(env))
 			assert.False(t, env.Error.Retryable)
 			assert.Contains(t, env.Suggestion, "Check with get_charge")
 		}
 		assert.Equal(t, 1, tool.ran())
 		assert.EqualValues(t, 3, s.Stats().Doubts)
-		ask(turn("two"), g, `{"order":"A2","amount":500}`)
+		send(turn("two"), g, `{"order":"A2","amount":500}`)
 		assert.Equal(t, 2, tool.ran(), "other arguments are another call")
 		s.Forget(toolguard.Scope{Session: "chat"})
-		ask(turn("two"), g, `{"order":"A1","amount":500}`)
+		send(turn("two"), g, `{"order":"A1","amount":500}`)
 		assert.Equal(t, 3, tool.ran(), "it is remembered while the conversation is kept")
 	})
 }
@@ -115,45 +115,82 @@ type payment struct {
 }
 
 // The downstream is asked under the key of the call in doubt, and its word ends
-// the doubt either way.
+// the doubt: of an effect at once, of none only when nothing is on its way any
+// more, and never while the attempt may still run.
 func TestDoubtIsConfirmed(t *testing.T) {
 	t.Parallel()
-	for _, says := range []toolguard.Outcome{toolguard.OutcomeSucceeded, toolguard.OutcomeFailed, toolguard.OutcomeNotStarted, toolguard.OutcomeUnknown} {
-		t.Run(says.String(), func(t *testing.T) {
-			t.Parallel()
-			runs, keys, answer := 0, map[string]bool{}, toolguard.OutcomeUnknown
-			pay := toolguard.Func(toolguard.Info{Name: "pay", Effect: toolguard.NonIdempotent}, func(ctx context.Context, _ payment) (string, error) {
-				keys[toolguard.Key(ctx)] = true
-				if runs++; runs == 1 {
-					return "", errors.New("it broke")
-				}
-				return "paid now", nil
-			})
-			pay.Status = func(_ context.Context, key string, _ payment) (toolguard.Outcome, toolguard.Result, error) {
-				keys[key] = true
-				return answer, toolguard.Result{Text: "receipt 7"}, nil
+	for _, tc := range []struct {
+		name  string
+		says  toolguard.Outcome
+		after time.Duration
+		hangs bool
+		want  string // "" is that it runs again
+	}{
+		{"it succeeded", toolguard.OutcomeSucceeded, 0, false, "receipt 7"},
+		{"it failed", toolguard.OutcomeFailed, 0, false, ""},
+		{"nothing is known of it", toolguard.OutcomeNotStarted, 59 * time.Second, false, "in_doubt/unknown"},
+		{"nothing is known of it, a minute later", toolguard.OutcomeNotStarted, time.Minute, false, ""},
+		{"nobody knows", toolguard.OutcomeUnknown, time.Hour / 2, false, "in_doubt/unknown"},
+		{"it failed, but still runs", toolguard.OutcomeFailed, time.Hour / 2, true, "in_doubt/unknown"},
+		{"nothing is known of it, but it still runs", toolguard.OutcomeNotStarted, time.Hour / 2, true, "in_doubt/unknown"},
+		{"it succeeded and still runs", toolguard.OutcomeSucceeded, 0, true, "receipt 7"},
+	} {
+		inBubble(t, tc.name, func(t *testing.T) {
+			p := &payments{}
+			if tc.hangs {
+				p.hang = untilReleased(t)
 			}
-			g := guardOf(t, pay, oneTry(sessionsOf(t, toolguard.SessionPolicy{})))
-			send := func() toolguard.Envelope { return ask(turn("one"), g, `{"order":"A1"}`) }
-			assert.Equal(t, "unknown_error/unknown", verdict(send()))
-			answer = says
-			env := send()
-			assert.Len(t, keys, 1, "one key for all")
-			switch says {
-			case toolguard.OutcomeSucceeded:
-				assert.Equal(t, "receipt 7", env.Result.Text)
-				assert.NotNil(t, noted(send(), "replayed"), "what is confirmed is done")
-				assert.Equal(t, 1, runs)
-			case toolguard.OutcomeUnknown:
-				assert.Equal(t, "in_doubt/unknown", verdict(env))
-				assert.Equal(t, 1, runs)
+			g := guardOf(t, p.tool(), oneTry(sessionsOf(t, toolguard.SessionPolicy{})))
+			again := func() toolguard.Envelope { return send(turn("one"), g, `{"order":"A1"}`) }
+			require.Equal(t, toolguard.OutcomeUnknown, again().Error.Outcome)
+			p.says = tc.says
+			time.Sleep(tc.after)
+			env := again()
+			assert.Len(t, p.keys, 1, "one key for all")
+			switch {
+			case tc.want == "":
+				assert.Equal(t, "paid now", env.Result.Text)
+				assert.NotNil(t, noted(again(), "replayed"))
+				assert.Equal(t, 2, p.runs)
+			case env.OK:
+				assert.Equal(t, tc.want, env.Result.Text)
+				assert.NotNil(t, noted(again(), "replayed"), "what is confirmed is done")
+				assert.Equal(t, 1, p.runs)
 			default:
-				assert.Equal(t, "paid now", env.Result.Text, "it certainly did nothing")
-				assert.NotNil(t, noted(send(), "replayed"))
-				assert.Equal(t, 2, runs)
+				assert.Equal(t, tc.want, verdict(env))
+				assert.Equal(t, 1, p.runs)
 			}
 		})
 	}
+}
+
+// payments lose the first payment and can be asked what became of it.
+type payments struct {
+	runs int
+	keys map[string]bool
+	says toolguard.Outcome
+	hang func() // what the first payment does instead of breaking
+}
+
+func (p *payments) tool() toolguard.Tool {
+	p.keys = map[string]bool{}
+	pay := toolguard.Func(toolguard.Info{Name: "pay", Effect: toolguard.NonIdempotent}, p.pay)
+	pay.Status = func(_ context.Context, key string, _ payment) (toolguard.Outcome, toolguard.Result, error) {
+		p.keys[key] = true
+		return p.says, toolguard.Result{Text: "receipt 7"}, nil
+	}
+	return pay
+}
+
+func (p *payments) pay(ctx context.Context, _ payment) (string, error) {
+	p.keys[toolguard.Key(ctx)] = true
+	if p.runs++; p.runs > 1 {
+		return "paid now", nil
+	}
+	if p.hang != nil {
+		p.hang()
+	}
+	return "", errors.New("it broke")
 }
 
 // A person who has looked ends the doubt too.
@@ -207,7 +244,7 @@ func TestReadsDoNotPushOutWrites(t *testing.T) {
 	w, r := guardOf(t, write, opts), guardOf(t, read, opts)
 	do2(turn("one"), w)
 	for i := range 150 {
-		ask(turn("one"), r, fmt.Sprintf(`{"n":%d}`, i))
+		send(turn("one"), r, fmt.Sprintf(`{"n":%d}`, i))
 	}
 	assert.False(t, s.Stats().KeptBytes > 64<<10)
 	assert.Equal(t, toolguard.OutcomeSucceeded, do2(turn("one"), w).Error.Outcome)

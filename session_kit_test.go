@@ -76,7 +76,7 @@ func everyTime(s *toolguard.Sessions) *toolguard.Options {
 	return o
 }
 
-func ask(ctx context.Context, g *toolguard.Guard, args string) toolguard.Envelope {
+func send(ctx context.Context, g *toolguard.Guard, args string) toolguard.Envelope {
 	return g.Do(ctx, toolguard.Call{ID: "c", Args: json.RawMessage(args)})
 }
 

@@ -46,7 +46,7 @@ func TestMemoryOfConversations(t *testing.T) {
 	for i := range sessions {
 		ctx := inSession(i, "one")
 		for n := range calls {
-			if env := ask(ctx, g, fmt.Sprintf(`{"n":%d}`, n)); !env.OK {
+			if env := send(ctx, g, fmt.Sprintf(`{"n":%d}`, n)); !env.OK {
 				t.Fatal(env)
 			}
 		}
@@ -179,7 +179,7 @@ func TestTurnLimitIsHard(t *testing.T) {
 	g := guardOf(t, tool, opts)
 	var wg sync.WaitGroup
 	for i := range 120 {
-		wg.Go(func() { ask(turn("one"), g, fmt.Sprintf(`{"n":%d}`, i)) })
+		wg.Go(func() { send(turn("one"), g, fmt.Sprintf(`{"n":%d}`, i)) })
 	}
 	wg.Wait()
 	assert.Equal(t, 50, tool.ran())

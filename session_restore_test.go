@@ -82,7 +82,7 @@ func TestRestoredIsTheSame(t *testing.T) {
 			name := rapid.SampledFrom([]string{"read", "read", "write", "fail", "odd"}).Draw(rt, "tool")
 			args := rapid.SampledFrom([]string{`{"n":1}`, `{ "n": 1.0, "why": "again" }`, `{"n":"1"}`, `{"n":2}`, `{"n":`, `{"n":"x"}`}).Draw(rt, "args")
 			ctx := toolguard.WithScope(t.Context(), scope)
-			want := ask(ctx, home.guard(name), args)
+			want := send(ctx, home.guard(name), args)
 			if last > 0 {
 				history = append(history, want.Past(json.RawMessage(args)))
 				continue
@@ -91,7 +91,7 @@ func TestRestoredIsTheSame(t *testing.T) {
 			require.NoError(rt, err)
 			require.NoError(rt, json.Unmarshal(stored, &history))
 			require.NoError(rt, away.sessions.Restore(scope, history))
-			require.Equal(rt, gist(want), gist(ask(ctx, away.guard(name), args)), "%s %s after %s", name, args, stored)
+			require.Equal(rt, gist(want), gist(send(ctx, away.guard(name), args)), "%s %s after %s", name, args, stored)
 			return
 		}
 	})
@@ -103,26 +103,26 @@ func TestRestoreFromAPlainList(t *testing.T) {
 	s := newServer(t)
 	call := toolguard.PastCall{Tool: "read", Args: `{"n":1}`, Turn: "one", Result: "same"}
 	require.NoError(t, s.sessions.Restore(chat, []toolguard.PastCall{call, call}))
-	env := ask(turn("one"), s.read, `{"n":1}`)
+	env := send(turn("one"), s.read, `{"n":1}`)
 	require.NotNil(t, noted(env, "repeated_call"), "%s", env)
-	assert.Equal(t, toolguard.CodeLoopDetected, codeOf(ask(turn("one"), s.read, `{"n":1}`)))
-	assert.True(t, ask(turn("two"), s.read, `{"n":1}`).OK)
+	assert.Equal(t, toolguard.CodeLoopDetected, codeOf(send(turn("one"), s.read, `{"n":1}`)))
+	assert.True(t, send(turn("two"), s.read, `{"n":1}`).OK)
 
 	paid := toolguard.PastCall{Tool: "write", Args: `{"n":7}`, Turn: "one", Principal: "ann", Result: "receipt 7"}
 	require.NoError(t, s.sessions.Restore(chat, []toolguard.PastCall{paid}))
-	env = ask(turn("one"), s.write, `{"n":7}`)
+	env = send(turn("one"), s.write, `{"n":7}`)
 	assert.NotNil(t, noted(env, "replayed"))
 	assert.Equal(t, "receipt 7", env.Result.Text)
 
 	lost := toolguard.PastCall{Tool: "write", Args: `{"n":8}`, Turn: "one", Code: toolguard.CodeAttemptTimeout}
 	require.NoError(t, s.sessions.Restore(chat, []toolguard.PastCall{lost}))
-	assert.Equal(t, toolguard.CodeInDoubt, codeOf(ask(turn("one"), s.write, `{"n":8}`)))
+	assert.Equal(t, toolguard.CodeInDoubt, codeOf(send(turn("one"), s.write, `{"n":8}`)))
 	require.NoError(t, s.sessions.Restore(chat, nil))
-	assert.Equal(t, toolguard.CodeInDoubt, codeOf(ask(turn("one"), s.write, `{"n":8}`)), "what is in doubt here stays so")
+	assert.Equal(t, toolguard.CodeInDoubt, codeOf(send(turn("one"), s.write, `{"n":8}`)), "what is in doubt here stays so")
 	settled := lost
 	settled.Code, settled.Outcome = toolguard.CodeConflict, toolguard.OutcomeFailed
 	require.NoError(t, s.sessions.Restore(chat, []toolguard.PastCall{lost, settled}))
-	assert.True(t, ask(turn("one"), s.write, `{"n":8}`).OK, "until the history knows better")
+	assert.True(t, send(turn("one"), s.write, `{"n":8}`).OK, "until the history knows better")
 }
 
 // An open breaker's refusals count on every machine.
@@ -133,7 +133,7 @@ func TestRestoredRefusalsCount(t *testing.T) {
 	other := open
 	other.Args = `{"n":2}`
 	require.NoError(t, s.sessions.Restore(chat, []toolguard.PastCall{open, other, open}))
-	assert.Contains(t, ask(turn("one"), s.read, `{"n":3}`).Suggestion, "Stop calling")
+	assert.Contains(t, send(turn("one"), s.read, `{"n":3}`).Suggestion, "Stop calling")
 }
 
 // A clock ahead of ours does not make a repeat last longer.
@@ -143,9 +143,9 @@ func TestRestoredFutureIsNow(t *testing.T) {
 		s := newServer(t)
 		call := toolguard.PastCall{Tool: "read", Args: `{"n":1}`, At: time.Now().AddDate(50, 0, 0)}
 		require.NoError(t, s.sessions.Restore(toolguard.Scope{Session: "chat"}, []toolguard.PastCall{call, call, call}))
-		assert.Equal(t, toolguard.CodeLoopDetected, codeOf(ask(turn(""), s.read, `{"n":1}`)))
+		assert.Equal(t, toolguard.CodeLoopDetected, codeOf(send(turn(""), s.read, `{"n":1}`)))
 		time.Sleep(5 * time.Minute)
-		assert.True(t, ask(turn(""), s.read, `{"n":1}`).OK)
+		assert.True(t, send(turn(""), s.read, `{"n":1}`).OK)
 	})
 }
 
@@ -155,7 +155,7 @@ func TestRestoreKnowsWhatCodesMean(t *testing.T) {
 	s := newServer(t)
 	refused := toolguard.PastCall{Tool: "write", Args: `{"n":9}`, Turn: "one", Code: toolguard.CodeSchemaViolation}
 	require.NoError(t, s.sessions.Restore(chat, []toolguard.PastCall{refused}))
-	assert.True(t, ask(turn("one"), s.write, `{"n":9}`).OK)
+	assert.True(t, send(turn("one"), s.write, `{"n":9}`).OK)
 }
 
 // Of a key it has never seen the downstream would say that nothing was done.
@@ -172,11 +172,11 @@ func TestRestoredDoubtWithoutKeyIsNotAskedAbout(t *testing.T) {
 	g := guardOf(t, pay, oneTry(s))
 	lost := toolguard.PastCall{Tool: "pay", Args: `{"order":"A1"}`, Turn: "one", Code: toolguard.CodeAttemptTimeout}
 	require.NoError(t, s.Restore(chat, []toolguard.PastCall{lost}))
-	assert.Equal(t, "in_doubt/unknown", verdict(ask(turn("one"), g, `{"order":"A1"}`)))
+	assert.Equal(t, "in_doubt/unknown", verdict(send(turn("one"), g, `{"order":"A1"}`)))
 	assert.Zero(t, asked)
-	lost.Key = "k1"
+	lost.Key, lost.At = "k1", time.Now().Add(-time.Hour)
 	require.NoError(t, s.Restore(chat, []toolguard.PastCall{lost}))
-	assert.True(t, ask(turn("one"), g, `{"order":"A1"}`).OK)
+	assert.True(t, send(turn("one"), g, `{"order":"A1"}`).OK)
 	assert.Equal(t, 1, asked)
 }
 
@@ -189,7 +189,7 @@ func TestRestoreStrangers(t *testing.T) {
 	stranger := countedTool(toolguard.ReadOnly, "")
 	stranger.info.Name = "elsewhere"
 	g := guardOf(t, stranger, everyTime(s.sessions))
-	assert.Equal(t, toolguard.CodeLoopDetected, codeOf(ask(turn("one"), g, `{ "n": 1 }`)))
+	assert.Equal(t, toolguard.CodeLoopDetected, codeOf(send(turn("one"), g, `{ "n": 1 }`)))
 }
 
 func TestRestoreRefuses(t *testing.T) {
@@ -263,7 +263,7 @@ func FuzzRestore(f *testing.F) {
 		s := newServer(t)
 		err := s.sessions.Restore(chat, history)
 		for _, name := range []string{"read", "write"} {
-			env := ask(turn("one"), s.guard(name), args)
+			env := send(turn("one"), s.guard(name), args)
 			requireEnvelope(t, env)
 			if err == nil && !env.OK && env.Error.Code == toolguard.CodeInternalError {
 				t.Fatalf("%s", env)

@@ -147,7 +147,7 @@ func (p *played) call(where, line string) {
 	require.True(p.t, ok && ok2 && tool != nil, where)
 	tool.next = answer
 	before := tool.ran()
-	env := ask(turn(p.turn), tool.guard, args)
+	env := send(turn(p.turn), tool.guard, args)
 	requireEnvelope(p.t, env)
 	for fact := range strings.SplitSeq(facts, ", ") {
 		p.fact(where, fact, env, tool.ran() > before)

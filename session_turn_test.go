@@ -83,9 +83,9 @@ func TestAdviceIsNotShared(t *testing.T) {
 	opts.Loop.NoteAfter = 1
 	tool := countedTool(toolguard.NonIdempotent, "done")
 	g := guardOf(t, tool, opts)
-	ask(turn("one"), g, `{"n":1}`)
-	assert.NotNil(t, noted(ask(turn("one"), g, `{"n":2}`), "many_calls"))
-	env := ask(turn("one"), g, `{"n":2}`)
+	send(turn("one"), g, `{"n":1}`)
+	assert.NotNil(t, noted(send(turn("one"), g, `{"n":2}`), "many_calls"))
+	env := send(turn("one"), g, `{"n":2}`)
 	assert.NotNil(t, noted(env, "replayed"))
 	assert.Nil(t, noted(env, "many_calls"))
 }
