@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,19 +147,21 @@ func TestDoubtIsConfirmed(t *testing.T) {
 			p.says = tc.says
 			time.Sleep(tc.after)
 			env := again()
+			p.mu.Lock()
 			assert.Len(t, p.keys, 1, "one key for all")
+			p.mu.Unlock()
 			switch {
 			case tc.want == "":
 				assert.Equal(t, "paid now", env.Result.Text)
 				assert.NotNil(t, noted(again(), "replayed"))
-				assert.Equal(t, 2, p.runs)
+				assert.Equal(t, 2, p.seen(env.Key, 0))
 			case env.OK:
 				assert.Equal(t, tc.want, env.Result.Text)
 				assert.NotNil(t, noted(again(), "replayed"), "what is confirmed is done")
-				assert.Equal(t, 1, p.runs)
+				assert.Equal(t, 1, p.seen(env.Key, 0))
 			default:
 				assert.Equal(t, tc.want, verdict(env))
-				assert.Equal(t, 1, p.runs)
+				assert.Equal(t, 1, p.seen(env.Key, 0))
 			}
 		})
 	}
@@ -166,25 +169,37 @@ func TestDoubtIsConfirmed(t *testing.T) {
 
 // payments lose the first payment and can be asked what became of it.
 type payments struct {
-	runs int
-	keys map[string]bool
 	says toolguard.Outcome
 	hang func() // what the first payment does instead of breaking
+
+	mu   sync.Mutex // an abandoned payment still runs
+	runs int
+	keys map[string]bool
+}
+
+// seen keeps a key, and counts a payment.
+func (p *payments) seen(key string, paying int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.keys == nil {
+		p.keys = map[string]bool{}
+	}
+	p.keys[key] = true
+	p.runs += paying
+	return p.runs
 }
 
 func (p *payments) tool() toolguard.Tool {
-	p.keys = map[string]bool{}
 	pay := toolguard.Func(toolguard.Info{Name: "pay", Effect: toolguard.NonIdempotent}, p.pay)
 	pay.Status = func(_ context.Context, key string, _ payment) (toolguard.Outcome, toolguard.Result, error) {
-		p.keys[key] = true
+		p.seen(key, 0)
 		return p.says, toolguard.Result{Text: "receipt 7"}, nil
 	}
 	return pay
 }
 
 func (p *payments) pay(ctx context.Context, _ payment) (string, error) {
-	p.keys[toolguard.Key(ctx)] = true
-	if p.runs++; p.runs > 1 {
+	if p.seen(toolguard.Key(ctx), 1) > 1 {
 		return "paid now", nil
 	}
 	if p.hang != nil {

@@ -105,3 +105,23 @@ func TestWithoutSession(t *testing.T) {
 	s.NewTurn(toolguard.Scope{})
 	s.Forget(toolguard.Scope{})
 }
+
+// A toolbox remembers conversations without being told to, over all its tools.
+func TestToolboxBringsSessions(t *testing.T) {
+	t.Parallel()
+	box := boxOf(t, &toolguard.ToolboxOptions{Options: toolguard.Options{Loop: toolguard.LoopPolicy{TurnCalls: 4}}}, says("left"), says("right"))
+	call := func(name string) toolguard.Envelope {
+		return box.Do(turn("one"), toolguard.Call{Tool: name, Args: []byte(`{}`)})
+	}
+	assert.True(t, call("left").OK)
+	assert.NotNil(t, noted(call("left"), "reused"))
+	assert.Equal(t, toolguard.CodeUnknownTool, codeOf(call("middle")), "counts as well")
+	assert.True(t, call("right").OK)
+	assert.Equal(t, toolguard.CodeLimitReached, codeOf(call("right")))
+	box.Sessions().NewTurn(toolguard.Scope{Session: "chat", Turn: "one"})
+	assert.True(t, call("right").OK)
+
+	own := sessionsOf(t, toolguard.SessionPolicy{})
+	box = boxOf(t, &toolguard.ToolboxOptions{Options: toolguard.Options{Sessions: own}}, says("left"))
+	assert.Same(t, own, box.Sessions())
+}
