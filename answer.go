@@ -25,7 +25,7 @@ func (c *call) answer() (e Envelope) {
 	}()
 	e = Envelope{
 		OK: c.failure == nil, CallID: c.in.ID, Tool: c.toolName(), Args: c.doc.Text, Key: c.keyIfMade(),
-		Attempts: c.attempts, Degraded: c.source(), Notes: c.notes, identity: c.guard.args.identity,
+		Attempts: c.attempts, Degraded: c.source(), Notes: c.notes, identity: c.guard.args.identity, past: c.pastAnswer(),
 		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
 	}
 	if e.OK {
@@ -73,6 +73,9 @@ func (c *call) answerFailure(e *Envelope) {
 	room := rooms.Get().(*[]byte)
 	b := c.appendMessage((*room)[:0], e.words, &v)
 	n := len(b)
+	if c.advice.step != "" {
+		v.Count, v.Wait = c.advice.count, c.advice.wait
+	}
 	b = e.words.AppendStep(b, step, &v)
 	text := string(b)
 	e.Error.Message, e.Suggestion = text[:n], text[n:]
@@ -104,6 +107,10 @@ func (c *call) answerAdopted(e *Envelope, inner *Envelope) {
 	if e.Key == "" {
 		e.Key = inner.Key
 	}
+	if c.advice.step != "" {
+		v := prompts.Vars{Tool: c.toolName(), Count: c.advice.count, Wait: c.advice.wait}
+		failure.Retryable, e.Suggestion = false, string(e.words.AppendStep(nil, c.advice.step, &v))
+	}
 }
 
 // vars are what the phrases of a failure may speak of.
@@ -119,6 +126,7 @@ func (c *call) vars(v *prompts.Vars) {
 	if f.RetryAfter > longWait {
 		v.At = time.Now().Add(f.RetryAfter)
 	}
+	v.Limit, v.Count = c.loop.limit, c.loop.count
 	if f.Code == CodeToolStuck {
 		v.Count = int(c.guard.counters.abandoned.Load())
 	}
@@ -178,8 +186,8 @@ func (c *call) outcomePhrase() (prompts.Outcome, bool) {
 	category := c.failure.row().category
 	system := category == CategoryTimeout || category == CategoryUnavailable || category == CategoryUnknown
 	switch {
-	case category == CategoryParam && c.outcome == OutcomeNotStarted:
-		return "", false
+	case c.outcome == OutcomeNotStarted && (category == CategoryParam || c.loop.code != ""):
+		return "", false // the message says that it was not run
 	case c.guard.info.Effect == ReadOnly && system:
 		return prompts.OutcomeUnread, true
 	case c.guard.info.Effect == ReadOnly:
@@ -242,7 +250,7 @@ func (c *call) spell(words *prompts.Catalogue) {
 }
 
 func (c *call) noteVars(n *Note) *prompts.Vars {
-	v := &prompts.Vars{Tool: c.toolName(), Path: bounded(n.Path, maxPath), Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media}
+	v := &prompts.Vars{Tool: c.toolName(), Path: bounded(n.Path, maxPath), Got: n.From, Want: n.To, Count: n.Count, Size: n.Bytes, Kind: n.Media, Age: n.Age, Limit: n.Limit}
 	if d := c.source(); d != nil && (n.Kind == prompts.NoteDegraded || n.Kind == prompts.NoteLastKnownGood) {
 		v.Source, v.Age, v.Missing = d.Source, d.Age, d.Missing
 	}

@@ -32,6 +32,8 @@ type call struct {
 	doc    strictjson.Doc // the normalised document: what runs
 	digest digest.Sum
 
+	memory
+
 	attempts int
 	failure  *failure // nil while nothing has failed
 	result   *Result
@@ -125,6 +127,7 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 	}
 	g.counters.calls.Add(1)
 	g.budget.call(c.began)
+	c.meet()
 	c.openSpan()
 	return c
 }
@@ -146,6 +149,7 @@ func (c *call) await() {
 // finish makes all that still changes the call, hands it over to Do, and then
 // tells the observer.
 func (c *call) finish() {
+	c.settle()
 	c.present()
 	if c.guard.events != nil {
 		c.tell()

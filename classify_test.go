@@ -267,6 +267,8 @@ func TestCodesAreProduced(t *testing.T) {
 		CodeAbandoned: true, CodeBudgetExhausted: true, CodeBreakerOpen: true, CodeOverloaded: true,
 		CodeToolStuck: true, CodeShuttingDown: true, CodeToolDisabled: true, CodeLimitReached: true, CodeBatchStopped: true, CodeResultRejected: true,
 		CodeControlFlow: true, CodeInternalError: true, CodeCheckFailed: true,
+		CodeLoopDetected: true, CodePolledTooSoon: true,
+		CodeInDoubt: true, CodeInProgress: true, CodeResultUnavailable: true,
 	}
 	seen := map[Code]bool{}
 	for _, tc := range diagnosisCases {

@@ -37,7 +37,7 @@ const (
 	CodeToolStuck          Code = "tool_stuck"          // refused: too many abandoned attempts still run
 	CodeShuttingDown       Code = "shutting_down"       // refused: the guard admits no more calls
 	CodeToolDisabled       Code = "tool_disabled"       // refused: the toolbox has the tool switched off
-	CodeLimitReached       Code = "limit_reached"       // refused: there were too many calls
+	CodeLimitReached       Code = "limit_reached"       // refused: the batch or the turn has had its share
 	CodeBatchStopped       Code = "batch_stopped"       // refused: a failure stopped the rest of the batch
 
 	CodeBusinessRule    Code = "business_rule"    // a rule of the business says no
@@ -46,18 +46,24 @@ const (
 	CodeRequestRejected Code = "request_rejected" // the service refused the request the tool made
 	CodeResultRejected  Code = "result_rejected"  // the tool reported success, its result says otherwise
 
+	CodeLoopDetected  Code = "loop_detected"   // refused: the conversation goes in circles
+	CodePolledTooSoon Code = "polled_too_soon" // refused: a polling tool was asked before its interval
+
 	CodePermissionDenied Code = "permission_denied" // the caller may not do this
 	CodeAuthExpired      Code = "auth_expired"      // the credentials are no longer accepted
 
-	CodePanic         Code = "panic"          // the tool panicked
-	CodeExited        Code = "exited"         // the tool ended its goroutine
-	CodeBadResponse   Code = "bad_response"   // the service's answer could not be read
-	CodeCommandFailed Code = "command_failed" // a program the tool ran reported failure
-	CodeCanceled      Code = "canceled"       // the caller canceled the call
-	CodeCheckFailed   Code = "check_failed"   // a check that comes before the tool broke
-	CodeControlFlow   Code = "control_flow"   // the host took the call over; see Options.PassThrough
-	CodeInternalError Code = "internal_error" // a fault of the guard itself
-	CodeUnknownError  Code = "unknown_error"  // none of the above
+	CodeInProgress        Code = "in_progress"        // refused: an identical call still runs
+	CodeResultUnavailable Code = "result_unavailable" // it was done, its result is not there any more
+	CodeInDoubt           Code = "in_doubt"           // refused: an identical call may have had its effect
+	CodePanic             Code = "panic"              // the tool panicked
+	CodeExited            Code = "exited"             // the tool ended its goroutine
+	CodeBadResponse       Code = "bad_response"       // the service's answer could not be read
+	CodeCommandFailed     Code = "command_failed"     // a program the tool ran reported failure
+	CodeCanceled          Code = "canceled"           // the caller canceled the call
+	CodeCheckFailed       Code = "check_failed"       // a check that comes before the tool broke
+	CodeControlFlow       Code = "control_flow"       // the host took the call over; see Options.PassThrough
+	CodeInternalError     Code = "internal_error"     // a fault of the guard itself
+	CodeUnknownError      Code = "unknown_error"      // none of the above
 )
 
 // retryKind says whether, and on which schedule, a code is retried.
@@ -136,9 +142,15 @@ var codeTable = []codeRow{
 	{code: CodeRequestRejected, category: CategoryBusiness, definite: true},
 	{code: CodeResultRejected, category: CategoryBusiness, definite: true},
 
+	{code: CodeLoopDetected, category: CategoryBusiness, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodePolledTooSoon, category: CategoryBusiness, outcome: OutcomeNotStarted, neutral: true, resend: true},
+
 	{code: CodePermissionDenied, category: CategoryPermission, definite: true},
 	{code: CodeAuthExpired, category: CategoryPermission, definite: true, retry: retryRefresh},
 
+	{code: CodeInProgress, category: CategoryUnknown, neutral: true},
+	{code: CodeResultUnavailable, category: CategoryUnknown, outcome: OutcomeSucceeded, neutral: true},
+	{code: CodeInDoubt, category: CategoryUnknown, neutral: true},
 	{code: CodePanic, category: CategoryUnknown, silent: true},
 	{code: CodeExited, category: CategoryUnknown, silent: true},
 	{code: CodeBadResponse, category: CategoryUnknown, silent: true, retry: retryBackoff, resend: true},

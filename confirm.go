@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/toolguard-go/toolguard/internal/isolate"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
@@ -99,11 +100,18 @@ func failureText(doc *strictjson.Doc) string {
 	return "the result reports a failure"
 }
 
-// askStatus asks the downstream what became of a call whose outcome is unknown.
-// Silence leaves it unknown.
+// askStatus settles an outcome that the attempts left open.
 func (c *call) askStatus() {
+	if c.failure != nil && c.attempts > 0 && c.outcome == OutcomeUnknown && !c.failure.control {
+		c.query()
+	}
+}
+
+// query asks the downstream what became of the call with this key. Silence
+// leaves the outcome unknown.
+func (c *call) query() {
 	status := c.guard.body.Load().status
-	if status == nil || c.failure == nil || c.attempts == 0 || c.outcome != OutcomeUnknown || c.failure.control {
+	if status == nil {
 		return
 	}
 	var outcome Outcome
@@ -128,5 +136,8 @@ func (c *call) askStatus() {
 // effect happened, always. That it failed, once the attempt has come back. That
 // nothing is known of it, never so soon: the request may still be on its way.
 func (c *call) settles(o Outcome) bool {
+	if c.asked != nil {
+		return c.asked.settles(o, time.Now())
+	}
 	return o == OutcomeSucceeded || o == OutcomeFailed && !c.last().abandoned()
 }

@@ -120,6 +120,8 @@ func TestWhatTheBreakerCounts(t *testing.T) {
 		toolguard.CodeCanceled: true, toolguard.CodeControlFlow: true, toolguard.CodeInternalError: true, toolguard.CodeCheckFailed: true,
 		toolguard.CodeRateLimited: true, toolguard.CodePanic: true, toolguard.CodeExited: true, toolguard.CodeBadResponse: true,
 		toolguard.CodeCommandFailed: true, toolguard.CodeUnknownError: true,
+		toolguard.CodeLoopDetected: true, toolguard.CodePolledTooSoon: true,
+		toolguard.CodeInDoubt: true, toolguard.CodeInProgress: true, toolguard.CodeResultUnavailable: true,
 	}
 	for code := range toolguard.Codes() {
 		inBubble(t, string(code), func(t *testing.T) {

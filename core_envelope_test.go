@@ -31,6 +31,7 @@ var alwaysNotStarted = []toolguard.Code{
 	toolguard.CodeInvalidJSON, toolguard.CodeTruncated, toolguard.CodeSchemaViolation, toolguard.CodeUnknownTool,
 	toolguard.CodeBudgetExhausted, toolguard.CodeBreakerOpen, toolguard.CodeOverloaded, toolguard.CodeToolStuck, toolguard.CodeShuttingDown,
 	toolguard.CodeToolDisabled, toolguard.CodeDuplicateCallID, toolguard.CodeLimitReached, toolguard.CodeBatchStopped,
+	toolguard.CodeLoopDetected, toolguard.CodePolledTooSoon,
 }
 
 // goldenTool fails with a code and a word on its outcome, or as told.

@@ -20,6 +20,8 @@ type Description struct {
 	Retry       RetryPolicy
 	Breaker     BreakerPolicy
 	Concurrency ConcurrencyPolicy
+	Loop        LoopPolicy
+	Dedupe      DedupePolicy
 	Observe     ObservePolicy
 	Render      RenderPolicy
 	// SharedBreaker says that the breaker is the dependency's.
@@ -34,9 +36,9 @@ type Description struct {
 	// ConstrainsNothing says that the schema looks like a map of arguments but
 	// checks none of them.
 	ConstrainsNothing bool
-	// Remembers says what survives of a side effect: without a journal nothing
-	// does, so a tool that is not repeatable gets one attempt and an honest
-	// unknown.
+	// Remembers says what survives of a side effect: without a journal at most
+	// what [Sessions] keep, so a tool that is not repeatable gets one attempt and
+	// an honest unknown.
 	Remembers string
 }
 
@@ -47,9 +49,13 @@ func (g *Guard) Describe() Description {
 		Tool: g.info.Name, Source: g.info.Source, Effect: g.info.Effect,
 		Arguments: o.Arguments, Timeout: inForce("Timeout", o.Timeout), Retry: inForce("Retry", o.Retry),
 		Breaker: inForce("Breaker", o.Breaker), Concurrency: inForce("Concurrency", o.Concurrency),
+		Loop: inForce("Loop", o.Loop), Dedupe: inForce("Dedupe", o.Dedupe),
 		Observe: inForce("Observe", o.Observe), Render: inForce("Render", o.Render),
 		SharedBreaker: g.sharesBreaker(), MaxAttempts: 1, NotEnforced: g.args.notEnforced,
 		ConstrainsNothing: g.args.schema.ConstrainsNothing(), Remembers: "nothing after the call",
+	}
+	if o.Sessions != nil {
+		d.Remembers = "a conversation, while Sessions keep it and the process lives"
 	}
 	if d.SharedBreaker {
 		d.Breaker = inForce("Breaker", o.Dependencies.Breaker.withDefaults(sharedBudget))

@@ -37,6 +37,7 @@ type Envelope struct {
 	// Degraded says where the answer comes from, if not from the tool.
 	Degraded *Degraded
 
+	past     pastAnswer
 	cause    error
 	control  bool   // cause is the host's control flow
 	identity string // of the tool
@@ -87,6 +88,10 @@ type Note struct {
 	Count, Bytes int
 	// Media is the MIME type of what was left out.
 	Media string
+	// Age is how old an answer is that was given before.
+	Age time.Duration
+	// Limit is the bound that Count comes close to.
+	Limit int
 	// Text says it in words.
 	Text string
 }

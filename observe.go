@@ -119,9 +119,15 @@ const (
 	DecisionFallback
 	// DecisionConfirm: a status query settled the outcome.
 	DecisionConfirm
+	// DecisionReuse: a recent result of the conversation answered.
+	DecisionReuse
+	// DecisionReplay: an identical call has had its effect in this turn.
+	DecisionReplay
+	// DecisionJoin: an identical call in flight answered; Event.Why is its ID.
+	DecisionJoin
 )
 
-var decisionNames = names{"answer", "retry", "stop", "refuse", "fallback", "confirm"}
+var decisionNames = names{"answer", "retry", "stop", "refuse", "fallback", "confirm", "reuse", "replay", "join"}
 
 // String returns the lower-case name, or Decision(n) outside the set.
 func (d Decision) String() string { return decisionNames.text("Decision", uint8(d)) }

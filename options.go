@@ -21,11 +21,15 @@ type Options struct {
 	Retry       RetryPolicy
 	Breaker     BreakerPolicy
 	Concurrency ConcurrencyPolicy
+	Loop        LoopPolicy
+	Dedupe      DedupePolicy
 	Observe     ObservePolicy
 	Render      RenderPolicy
 
 	// Dependencies shares breakers and limits between guards.
 	Dependencies *Dependencies
+	// Sessions remember conversations, for several guards together.
+	Sessions *Sessions
 	// Fallback answers when the tool is unavailable or too slow.
 	Fallback *Fallback
 	// Observer sees what happens.
@@ -132,7 +136,7 @@ func (g *Guard) check() error {
 	o, i := &g.opts, &g.info
 	errs := []error{
 		i.check(), o.Timeout.check(i.Class), o.Retry.check(), o.Concurrency.check(),
-		o.Observe.check(), o.Render.check(), o.Arguments.check(), o.Fallback.check(i), o.checkOff(),
+		o.Observe.check(), o.Render.check(), o.Arguments.check(), o.Loop.check(), o.Dedupe.check(), o.Fallback.check(i), o.checkOff(),
 	}
 	if g.gates.status != nil && i.Effect == ReadOnly {
 		errs = append(errs, errors.New("toolguard: Status is set, want nil for a read_only tool: its outcome is never unknown"))
@@ -168,7 +172,7 @@ func (i *Info) check() error {
 	if slices.Contains(i.Alternatives, i.Name) {
 		errs = append(errs, fmt.Errorf("toolguard: Info.Alternatives names the tool %q itself", i.Name))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, i.Poll.check())...)
 }
 
 func (g *Guard) sharesBreaker() bool {
@@ -186,6 +190,8 @@ func (g *Guard) build() error {
 	o.Retry = o.Retry.withDefaults()
 	o.Breaker = o.Breaker.withDefaults(o.Timeout.Budget)
 	o.Concurrency = o.Concurrency.withDefaults()
+	o.Loop = o.Loop.withDefaults()
+	o.Dedupe = o.Dedupe.withDefaults()
 	o.Observe = o.Observe.withDefaults()
 	o.Render = o.Render.withDefaults()
 	g.budget.share, g.budget.floor = o.Retry.Budget, o.Retry.BudgetFloor
@@ -201,7 +207,11 @@ func (g *Guard) build() error {
 	}
 	g.words = newWords(o.Render, o.Words)
 	g.events = newEvents(o.Observer, o.Observe, &g.counters)
-	return errors.Join(g.buildArguments(), g.buildFallback())
+	if err := errors.Join(g.buildArguments(), g.buildFallback()); err != nil {
+		return err
+	}
+	o.Sessions.register(g)
+	return nil
 }
 
 // identity is what digests and keys know the tool by.

@@ -48,7 +48,7 @@ func (o *Options) checkOff() error {
 	errs := []error{
 		offOption("Arguments", o.Arguments), offOption("Timeout", o.Timeout), offOption("Retry", o.Retry),
 		offOption("Breaker", o.Breaker), offOption("Concurrency", o.Concurrency),
-		offOption("Observe", o.Observe), offOption("Render", o.Render),
+		offOption("Loop", o.Loop), offOption("Dedupe", o.Dedupe), offOption("Observe", o.Observe), offOption("Render", o.Render),
 	}
 	if o.Dependencies != nil {
 		errs = append(errs, offOption("Dependencies.Breaker", o.Dependencies.Breaker))

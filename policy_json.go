@@ -51,10 +51,28 @@ func (p ConcurrencyPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p)
 func (p *ConcurrencyPolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
+func (p DedupePolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.
+func (p *DedupePolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (p LoopPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.
+func (p *LoopPolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
 func (p ObservePolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.
 func (p *ObservePolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (p SessionPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.
+func (p *SessionPolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (p RenderPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }

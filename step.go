@@ -17,8 +17,14 @@ func (c *call) step() (step prompts.Step, resend bool) {
 	switch {
 	case f.Code == CodeControlFlow:
 		return prompts.StepLeaveToHost, false
+	case c.loop.step != "":
+		return c.loop.step, c.loop.step == prompts.StepPollLater
 	case c.outcome == OutcomeSucceeded:
 		return prompts.StepDoneNoResult, false
+	case c.advice.step != "":
+		return c.advice.step, false
+	case f.Code == CodeInProgress:
+		return prompts.StepInProgress, false
 	case c.outcome != OutcomeUnknown:
 		return c.stepAfterNothing()
 	case !info.repeatable(c.began) && len(info.VerifyWith) > 0:

@@ -18,6 +18,7 @@ type Toolbox struct {
 	aliases   bool
 	visible   func(context.Context, Info) bool
 	batch     BatchPolicy
+	sessions  *Sessions
 	readOnly  atomic.Bool
 }
 
@@ -30,7 +31,8 @@ type boxed struct {
 // ToolboxOptions say how a toolbox behaves. Nil and the zero value are the
 // documented defaults; NewToolbox copies the struct.
 type ToolboxOptions struct {
-	// Options hold for every tool that is not a *Guard. [With] gives one tool
+	// Options hold for every tool that is not a *Guard; if Sessions is nil, the
+	// toolbox brings its own. [With] gives one tool
 	// others. A Breaker policy set here is not for tools that share their
 	// dependency's breaker.
 	Options
@@ -57,12 +59,16 @@ func NewToolbox(opts *ToolboxOptions, tools ...Tool) (*Toolbox, error) {
 	if opts == nil {
 		opts = new(ToolboxOptions)
 	}
-	b := &Toolbox{aliases: opts.Aliases, visible: opts.Visible, batch: opts.Batch.withDefaults()}
+	common := opts.Options
+	if common.Sessions == nil {
+		common.Sessions, _ = NewSessions(SessionPolicy{}) // the zero policy makes sense
+	}
+	b := &Toolbox{aliases: opts.Aliases, visible: opts.Visible, batch: opts.Batch.withDefaults(), sessions: common.Sessions}
 	b.readOnly.Store(opts.ReadOnlyMode)
-	if err := errors.Join(b.buildNobody(&opts.Options), opts.Batch.check()); err != nil {
+	if err := errors.Join(b.buildNobody(&common), opts.Batch.check()); err != nil {
 		return nil, err
 	}
-	if err := b.fill(&opts.Options, tools); err != nil {
+	if err := b.fill(&common, tools); err != nil {
 		return nil, err
 	}
 	var err error
@@ -71,6 +77,9 @@ func NewToolbox(opts *ToolboxOptions, tools ...Tool) (*Toolbox, error) {
 	}
 	return b, b.batch.checkTools(&b.directory)
 }
+
+// Sessions are those of the tools that are not a *Guard, to be told of turns.
+func (b *Toolbox) Sessions() *Sessions { return b.sessions }
 
 // nobody is the tool behind names that no tool has. It is never called.
 type nobody struct{}

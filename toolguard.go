@@ -68,6 +68,12 @@ type Info struct {
 	Alternatives []string
 	// VerifyWith are tools that show whether this one took effect.
 	VerifyWith []string
+	// RepeatsNormal says that identical calls are meant each time, such as a
+	// second cup of coffee; otherwise an identical successful write is answered
+	// as done already within a turn.
+	RepeatsNormal bool
+	// Poll declares a tool that is meant to be asked again and again.
+	Poll Poll
 	// Irrelevant are top-level arguments that do not make a call a different
 	// one, such as a reason or a trace id. The schema must admit them.
 	Irrelevant []string
@@ -80,6 +86,9 @@ type Result struct {
 	JSON json.RawMessage
 	// Parts are images and other blocks, carried to the host untouched.
 	Parts []Part
+	// InputRequired says that the tool asks for something first. It is neither a
+	// success nor a failure, and the call that follows is no repeat.
+	InputRequired bool
 
 	extra *extra
 }
@@ -243,9 +252,11 @@ func (c *call) decide() bool {
 	c.stage = StageDecide
 	return c.admitted() &&
 		c.resolved() && // by the toolbox the call came through
+		c.allotted() && // the turn's limits
 		c.parsed() && // strictly, then what normalisation can repair without loss
 		c.matched() && // the schema
-		c.authorized()
+		c.authorized() &&
+		c.unrepeated() // what the conversation knows of it
 }
 
 // validate: may it run now?

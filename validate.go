@@ -101,7 +101,7 @@ func (g *Guard) buildArguments() error {
 	a.schema, a.digest = s, s.Digest()
 	a.limits = strictjson.Limits{MaxBytes: p.MaxBytes, MaxDepth: p.MaxDepth}
 	a.identity = g.info.identity()
-	a.digests = g.events != nil || g.opts.Fallback != nil
+	a.digests = g.events != nil || g.opts.Fallback != nil || g.opts.Sessions != nil
 	if len(g.info.Irrelevant) > 0 {
 		a.irrelevant = func(name string) bool { return slices.Contains(g.info.Irrelevant, name) }
 	}

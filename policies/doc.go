@@ -25,7 +25,7 @@
 // # Policies
 //
 // Defaults, a class and a tool hold any of "arguments", "timeout", "retry",
-// "breaker", "concurrency", "observe" and "render": the policies of
+// "breaker", "concurrency", "loop", "dedupe", "observe" and "render": the policies of
 // [toolguard.Options], their members named after the fields in lower_snake. A
 // tool's policy goes before its class's, a class's before the default's, and
 // replaces it whole: a policy is never put together from two places. One that

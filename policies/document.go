@@ -33,6 +33,8 @@ type level struct {
 	Retry       *toolguard.RetryPolicy
 	Breaker     *toolguard.BreakerPolicy
 	Concurrency *toolguard.ConcurrencyPolicy
+	Loop        *toolguard.LoopPolicy
+	Dedupe      *toolguard.DedupePolicy
 	Observe     *toolguard.ObservePolicy
 	Render      *toolguard.RenderPolicy
 }
@@ -55,6 +57,8 @@ func (l level) over(below level) level {
 		Retry:       cmp.Or(l.Retry, below.Retry),
 		Breaker:     cmp.Or(l.Breaker, below.Breaker),
 		Concurrency: cmp.Or(l.Concurrency, below.Concurrency),
+		Loop:        cmp.Or(l.Loop, below.Loop),
+		Dedupe:      cmp.Or(l.Dedupe, below.Dedupe),
 		Observe:     cmp.Or(l.Observe, below.Observe),
 		Render:      cmp.Or(l.Render, below.Render),
 	}
@@ -65,11 +69,13 @@ func (l level) options() toolguard.Options {
 	o := toolguard.Options{
 		Arguments: value(l.Arguments), Timeout: value(l.Timeout), Retry: value(l.Retry),
 		Breaker: value(l.Breaker), Concurrency: value(l.Concurrency),
+		Loop: value(l.Loop), Dedupe: value(l.Dedupe),
 		Observe: value(l.Observe), Render: value(l.Render),
 	}
 	o.Timeout.Classes = maps.Clone(o.Timeout.Classes)
 	o.Retry.Rules = maps.Clone(o.Retry.Rules)
 	o.Concurrency.SerializeBy = slices.Clone(o.Concurrency.SerializeBy)
+	o.Loop.Volatile = slices.Clone(o.Loop.Volatile)
 	return o
 }
 
