@@ -178,9 +178,7 @@ func (r *run) answer() *Result {
 	for n, env := range r.loop.box.DoEach(toolguard.WithScope(r.ctx, r.scope()), calls) {
 		batch.Envelopes[n] = env
 		r.state = r.state.withLast(r.state.last().answered(pending[n], answerOf(&env)))
-		if r.emit(Event{Kind: KindAnswer, Index: pending[n], Envelope: env}); r.left {
-			continue // the others are canceled by now, and answered at once
-		}
+		r.emit(Event{Kind: KindAnswer, Index: pending[n], Envelope: env}) // if nobody takes it, the others are canceled and answered at once
 	}
 	last := r.state.last().distinct()
 	if len(pending) == len(last.Calls) { // or the summary would not count all
@@ -190,18 +188,19 @@ func (r *run) answer() *Result {
 	return control(batch)
 }
 
-// hint is the summary of a batch in which something is lost for good. A call on
-// its own, and a failure that can be mended, have said it all in their answers.
+// hint is the summary of a batch in which something is lost for good. There is
+// none beside a failure that can be mended: it would say to give up. A call on
+// its own has said it all in its answer.
 func hint(batch toolguard.Batch) string {
+	for _, env := range batch.Envelopes {
+		if f := env.Error; f != nil && (f.Retryable || f.Category == toolguard.CategoryParam) {
+			return ""
+		}
+	}
 	if len(batch.Envelopes) < 2 {
 		return ""
 	}
-	for _, env := range batch.Envelopes {
-		if f := env.Error; f != nil && !f.Retryable && f.Category != toolguard.CategoryParam {
-			return batch.Summary()
-		}
-	}
-	return ""
+	return batch.Summary()
 }
 
 // control ends the run where the host has taken a call over.
@@ -221,13 +220,22 @@ func (r *run) scope() toolguard.Scope {
 	return s
 }
 
-// emit hands an event over, and cancels the run if nobody takes it.
+// emit hands an event over, and cancels the run if nobody takes it, a panic of
+// the range included: what it waits for has to stop.
 func (r *run) emit(e Event) bool {
-	if e.State = r.state; !r.left && !r.yield(e) {
-		r.left = true
-		r.cancel()
+	if r.left {
+		return false
 	}
-	return !r.left
+	taken := false
+	defer func() {
+		if !taken {
+			r.left = true
+			r.cancel()
+		}
+	}()
+	e.State = r.state
+	taken = r.yield(e)
+	return taken
 }
 
 // end hands over the last event.

@@ -100,6 +100,22 @@ func TestLastChance(t *testing.T) {
 	})
 }
 
+// The last of the replies that may have calls need not have any.
+func TestAnswerInTime(t *testing.T) {
+	t.Parallel()
+	m := model(calls("more"), calls("more"), "Done.")
+	r := end(all(t, loopOf(t, m, boxOf(t, reads("more", says("more"))), &agentloop.Options{MaxIterations: 3}).Run(t.Context(), hello())))
+	assert.Equal(t, agentloop.StopAnswered, r.Stop)
+}
+
+// A host may go on with the slice it gave.
+func TestConversationStaysTheHosts(t *testing.T) {
+	t.Parallel()
+	conversation := append(make([]agentloop.Message, 0, 8), hello()...)
+	agentloop.Wait(loopOf(t, model("Hi."), boxOf(t), nil).Run(t.Context(), conversation))
+	assert.Zero(t, conversation[:2][1])
+}
+
 func TestDefaultLimit(t *testing.T) {
 	t.Parallel()
 	m := model(calls("more"))
@@ -145,11 +161,12 @@ func TestHint(t *testing.T) {
 		calls []string
 		hint  bool
 	}{
-		"one lost for good":   {[]string{"good", "gone"}, true},
-		"alone":               {[]string{"gone"}, false},
-		"can be mended":       {[]string{"good", "strict"}, false},
-		"can be sent again":   {[]string{"good", "busy"}, false},
-		"among other trouble": {[]string{"strict", "busy", "gone"}, true},
+		"one lost for good":  {[]string{"good", "gone"}, true},
+		"alone":              {[]string{"gone"}, false},
+		"can be mended":      {[]string{"good", "strict"}, false},
+		"can be sent again":  {[]string{"good", "busy"}, false},
+		"beside one to mend": {[]string{"strict", "gone"}, false},
+		"all lost":           {[]string{"gone", "gone"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -288,6 +305,7 @@ func TestLeavingTheRangeCancels(t *testing.T) {
 func TestPanicInTheRange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		l := loopOf(t, model(calls("slow", "quick")), boxOf(t, reads("slow", waits), reads("quick", says("done"))), nil)
 		assert.PanicsWithValue(t, "mine", func() {
 			for e := range l.Run(t.Context(), hello()) {
@@ -296,6 +314,7 @@ func TestPanicInTheRange(t *testing.T) {
 				}
 			}
 		})
+		assert.Zero(t, time.Since(began), "what is running is not waited for")
 	})
 }
 

@@ -142,11 +142,11 @@ func TestStatesOfEventsStay(t *testing.T) {
 // none.
 func TestPartialResumeHasNoHint(t *testing.T) {
 	t.Parallel()
-	m := calls("good", "gone")
+	m := calls("good", "gone", "gone")
 	m.Role, m.Calls[0].Answer = agentloop.RoleAssistant, &agentloop.Answer{Text: "fine", OK: true}
 	box := boxOf(t, reads("good", fails(toolguard.Business("ran again"))), reads("gone", fails(toolguard.NotFound("none"))))
 	r := end(all(t, loopOf(t, model("Done."), box, nil).Resume(t.Context(), agentloop.State{Messages: append(hello(), m), Iteration: 1})))
-	assert.Equal(t, []string{"ok", "not_found"}, codes(r.State.Messages[1]))
+	assert.Equal(t, []string{"ok", "not_found", "not_found"}, codes(r.State.Messages[1]))
 	assert.Empty(t, r.State.Messages[1].Hint)
 }
 
