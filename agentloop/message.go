@@ -26,9 +26,9 @@ type Message struct {
 	Text string `json:"text,omitempty"`
 	// Calls are what the model asks for, in its order.
 	Calls []Call `json:"calls,omitempty"`
-	// Hint is what the system says after the answers to Calls: a summary where
-	// several were made and one failed beyond repair. See Batch.Summary of
-	// toolguard for where each provider wants it.
+	// Hint is what the system says after the message and the answers to Calls: a
+	// summary where of several something is lost for good, and a word on limits.
+	// [toolguard.Batch.Summary] says where each provider wants it.
 	Hint string `json:"hint,omitempty"`
 	// Truncated says that the model's output was cut off: finish_reason length,
 	// stop_reason max_tokens. The last call counts as cut off then.
