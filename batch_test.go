@@ -549,3 +549,36 @@ func TestSummaryIsBounded(t *testing.T) {
 	assert.Empty(t, toolguard.Batch{}.Summary())
 	assert.NotEmpty(t, toolguard.Batch{Envelopes: []toolguard.Envelope{{Error: &toolguard.Failure{}}}}.Summary())
 }
+
+// Two refunds in one message are two steps of a run: the keys differ, and each
+// is the same whenever the run is resumed.
+func TestCallsOfABatchHaveStepsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	var seen sync.Map
+	tool := toolguard.Action(toolguard.Info{Name: "refund"}, func(ctx context.Context, in struct{ ID string }) error {
+		seen.Store(in.ID, toolguard.Key(ctx)+" "+toolguard.ScopeFrom(ctx).Step)
+		return nil
+	})
+	box, err := toolguard.NewToolbox(nil, tool)
+	require.NoError(t, err)
+	ctx := toolguard.WithScope(t.Context(), toolguard.Scope{Run: "r", Step: "outer"})
+	calls := []toolguard.Call{
+		{Tool: "refund", Args: []byte(`{"ID":"a"}`), Step: "1.0"}, {Tool: "refund", Args: []byte(`{"ID":"b"}`), Step: "1.1"},
+		{Tool: "refund", Args: []byte(`{"ID":"c"}`)},
+	}
+	run := func() (all [3]any) {
+		require.True(t, box.DoAll(ctx, calls).OK())
+		for i, id := range []string{"a", "b", "c"} {
+			all[i], _ = seen.Load(id)
+		}
+		return all
+	}
+	first := run()
+	assert.Equal(t, first, run())
+	for i, step := range []string{"1.0", "1.1", "outer"} {
+		key, got, _ := strings.Cut(first[i].(string), " ")
+		assert.Equal(t, step, got)
+		assert.Len(t, key, 64)
+	}
+	assert.NotEqual(t, first[0].(string)[:64], first[1].(string)[:64])
+}

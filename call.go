@@ -117,6 +117,9 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 	if ctx == nil {
 		ctx = context.Background() // a host's slip must not cost it the process
 	}
+	if in.Step != "" {
+		ctx = withStep(ctx, in.Step)
+	}
 	c := &call{
 		guard: g, ctx: ctx, in: in, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx),
 		began: time.Now(),

@@ -111,7 +111,8 @@ var layers = []layer{
 	{"prompts", nil, "words know nothing of what chooses them"},
 	{"httpguard", []string{"internal"}, "a tool may use it without a guard; the two meet in internal/evidence"},
 	{"policies", []string{".", "httpguard", "internal"}, "it only reads a document and fills in options"},
-	{"examples", []string{".", "httpguard", "policies", "prompts", "toolguardtest", "examples"}, "examples show what a user of the module can write"},
+	{"agentloop", []string{".", "prompts"}, "it can do nothing that a host's own loop could not do"},
+	{"examples", []string{".", "agentloop", "httpguard", "policies", "prompts", "toolguardtest", "examples"}, "examples show what a user of the module can write"},
 }
 
 func layerOf(dir string) (layer, bool) {

@@ -37,3 +37,10 @@ func scopeFrom(ctx context.Context) *Scope {
 	}
 	return &noScope
 }
+
+// withStep gives the scope ctx carries another step.
+func withStep(ctx context.Context, step string) context.Context {
+	s := *scopeFrom(ctx)
+	s.Step = step
+	return WithScope(ctx, s)
+}

@@ -130,6 +130,10 @@ type Call struct {
 	Truncated bool
 	// Locale of the words for the model. If empty, RenderPolicy.Locale.
 	Locale string
+	// Step takes the place of Scope.Step, for the tool too. Calls of one batch
+	// share their scope: without steps of their own, two calls of the same tool
+	// in a resumable run would have one [Key]. If empty, Scope.Step stays.
+	Step string
 }
 
 // Guard decorates one tool. It is safe for concurrent use and is itself a

@@ -141,7 +141,7 @@ func TestLengths(t *testing.T) {
 				assert.LessOrEqual(t, max(len(full), len(bare)), limit, id)
 			}
 		})
-		assert.LessOrEqual(t, len(c.SystemPrompt()), 1536)
+		assert.LessOrEqual(t, len(c.SystemPrompt()), 2048)
 	})
 }
 
