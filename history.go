@@ -35,7 +35,7 @@ type callKey [16]byte
 type change uint8
 
 const (
-	changedNothing change = iota
+	_ change = iota // nothing
 	// changedSomething: other calls may now have other answers, this one need not.
 	changedSomething
 	// changedAnew: the tool's author says that each call is meant.

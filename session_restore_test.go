@@ -21,8 +21,8 @@ var chat = toolguard.Scope{Session: "chat", Turn: "one", Principal: "ann"}
 
 // server is a process that keeps nothing between requests.
 type server struct {
-	sessions                        *toolguard.Sessions
-	read, write, fail, odd, strange *toolguard.Guard
+	sessions               *toolguard.Sessions
+	read, write, fail, odd *toolguard.Guard
 }
 
 func newServer(t testing.TB) *server {
