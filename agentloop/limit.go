@@ -22,14 +22,12 @@ func (s *State) refused() (n int) {
 func (m *Message) refused() bool {
 	for i := range m.Calls {
 		a := m.Calls[i].Answer
-		if a == nil || a.Code != toolguard.CodeLimitReached && a.Code != codeLoopDetected {
+		if a == nil || a.Code != toolguard.CodeLimitReached && a.Code != toolguard.CodeLoopDetected {
 			return false
 		}
 	}
 	return len(m.Calls) > 0
 }
-
-const codeLoopDetected toolguard.Code = "loop_detected"
 
 // stop is why a run ends that has an answer: what held before the answer.
 func (r *run) stop() Stop {

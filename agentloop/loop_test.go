@@ -227,6 +227,7 @@ func TestScopeOfCalls(t *testing.T) {
 		scopes = append(scopes, toolguard.ScopeFrom(ctx))
 		return toolguard.Result{Text: "noted"}, nil
 	})
+	note.info.RepeatsNormal = true
 	var asked toolguard.Scope
 	m := model(calls("note", "note"), func(ctx context.Context, _ agentloop.Request) (agentloop.Message, error) {
 		asked = toolguard.ScopeFrom(ctx)

@@ -51,6 +51,9 @@ func newModelGuard(m Model, opts toolguard.Options) (*toolguard.Guard, error) {
 	if opts.Fallback != nil {
 		return nil, errors.New("Fallback is set, but nothing stands in for a reply")
 	}
+	if opts.Sessions != nil {
+		return nil, errors.New("Sessions are set, but asking the model again is no repeat")
+	}
 	if t := &opts.Timeout; !t.Off && t.Attempt == 0 && len(t.Classes) == 0 {
 		t.Attempt = defaultAttempt
 	}
