@@ -112,6 +112,10 @@ type Stats struct {
 	Abandoned     int
 	EverAbandoned uint64
 	LostEvents    uint64
+	// StuckCallbacks is how much of the host's code, and how many Error methods,
+	// were given up on and have not returned. Of each function 64 may hang;
+	// beyond that it counts as failing and is not called.
+	StuckCallbacks int
 	// Breakers are those of the tool, or of all dependencies where shared.
 	Breakers []BreakerInfo
 	// EvictedBreakers were dropped because there were too many keys.
@@ -128,7 +132,7 @@ func (g *Guard) Stats() Stats {
 		Unknown: n.unknown.Load(), Refused: n.refused.Load(), Degraded: n.degraded.Load(),
 		Attempts: n.attempts.Load(), Retries: n.retries.Load(),
 		Abandoned: int(n.abandoned.Load()), EverAbandoned: n.everAbandoned.Load(), LostEvents: n.lostEvents.Load(),
-		CachedResults: g.fallback.cached(),
+		CachedResults: g.fallback.cached(), StuckCallbacks: g.hanging.stuck(),
 	}
 	s.Breakers, s.EvictedBreakers = g.breakers.info()
 	g.door.mu.Lock()

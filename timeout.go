@@ -297,7 +297,7 @@ func (a *attempt) diagnose() *diagnosis {
 	if a.control = a.passesThrough(); a.control {
 		return &diagnosis{Verdict: Verdict{Code: CodeControlFlow}}
 	}
-	d := diagnose(a, a.err, stop, a.call.guard.opts.Classifier)
+	d := diagnose(a, a.err, stop, a.call.guard.reader())
 	d.consult(a.evidence.Load())
 	if p, ok := a.err.(*isolate.PanicError); ok {
 		a.err = &PanicError{Value: p.Value, Stack: p.Stack}
@@ -308,12 +308,12 @@ func (a *attempt) diagnose() *diagnosis {
 // passesThrough asks the host whether the error is its control flow. One that
 // does not answer has said no.
 func (a *attempt) passesThrough() bool {
-	ask := a.call.guard.opts.PassThrough
+	ask, account := a.call.guard.opts.PassThrough, &a.call.guard.hanging.passThrough
 	if ask == nil {
 		return false
 	}
 	yes := false
-	failed := isolate.Run(context.WithoutCancel(a), patience(a), func(context.Context) error {
+	failed := account.Run(context.WithoutCancel(a), patience(a), func(context.Context) error {
 		yes = ask(a.err)
 		return nil
 	})

@@ -148,6 +148,7 @@ type Guard struct {
 	events   *events
 	door     door
 	counters counters
+	hanging  accounts
 }
 
 // Info returns the tool's info.
