@@ -202,9 +202,7 @@ func (g *Guard) build() error {
 	default:
 		g.breakers = newBreakers(o.Breaker)
 	}
-	if !o.Concurrency.Off {
-		g.limiter = newLimiter(o.Concurrency, o.Dependencies.limit(g.info.Dependency))
-	}
+	g.limiter = newLimiter(o.Concurrency, o.Dependencies.limit(g.info.Dependency))
 	g.words = newWords(o.Render, o.Words)
 	g.events = newEvents(o.Observer, o.Observe, &g.counters)
 	if err := errors.Join(g.buildArguments(), g.buildFallback()); err != nil {

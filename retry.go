@@ -238,7 +238,7 @@ const (
 	WhyRetryBudget = "retry_budget"    // too many recent calls were retries
 	WhyCallerGone  = "caller_gone"     // the caller stopped waiting
 	WhyRefresh     = "refresh_failed"  // the credentials could not be renewed
-	WhyRunning     = "still_running"   // the attempt was abandoned
+	WhyRunning     = "still_running"   // the attempt was abandoned, or one inside it
 )
 
 // planRetry returns the wait before the next attempt, or why there is none.
@@ -282,7 +282,7 @@ func (c *call) forbidden(s schedule) string {
 	switch {
 	case c.guard.opts.Retry.Off || s.attempts <= 1:
 		return WhyFinal
-	case c.failure.Code == CodeAbandoned:
+	case c.failure.Code == CodeAbandoned || c.last().strays.Load() > 0:
 		return WhyRunning
 	case c.ctx.Err() != nil:
 		return WhyCallerGone

@@ -29,8 +29,8 @@ type TimeoutPolicy struct {
 	// Grace is how long a cancelled attempt may take to stop. If zero, 1 s.
 	Grace time.Duration
 	// MaxAbandoned is how many abandoned attempts of the tool may still run
-	// before it is refused. Attempts already under way may add to them, up to
-	// ConcurrencyPolicy.Max. If zero, 8.
+	// before it is refused. Attempts already under way may add to them, as many as
+	// ConcurrencyPolicy lets run at once. If zero, 8.
 	MaxAbandoned int
 	// Classes gives the attempt timeout of a class. "media" is 300 s unless
 	// given here.
@@ -122,6 +122,8 @@ type attempt struct {
 
 	stop  atomic.Uint32 // a stopReason
 	state atomic.Uint32
+
+	inside, strays atomic.Int32 // attempts inside this one that run; the abandoned of them
 
 	// What it came to: written by the goroutine that ran it, then read by the
 	// one that leads the call.
@@ -279,6 +281,9 @@ func (a *attempt) interrupt(why stopReason) {
 // abandon leaves the attempt's goroutine behind and goes on with the call on this
 // one, unless the tool has come back.
 func (a *attempt) abandon() {
+	if a.state.Load() != attemptRunning {
+		return // mostly: it must not even seem abandoned
+	}
 	n := &a.call.guard.counters
 	n.abandoned.Add(1)
 	if !a.state.CompareAndSwap(attemptRunning, attemptAbandoned) {
@@ -286,6 +291,7 @@ func (a *attempt) abandon() {
 		return
 	}
 	n.everAbandoned.Add(1)
+	a.stray(1)
 	a.call.resume(a)
 }
 
