@@ -150,7 +150,9 @@ func (c *call) await() {
 // tells the observer.
 func (c *call) finish() {
 	c.settle()
+	said := len(c.notes)
 	c.present()
+	c.remember(said)
 	if c.guard.events != nil {
 		c.tell()
 		return
