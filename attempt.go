@@ -120,6 +120,9 @@ func (c *call) read(a *attempt, lost bool) {
 
 // failed reports whether the tool returned an error. A typed nil is none.
 func (a *attempt) failed() bool {
+	if a.vouched {
+		a.err = nil
+	}
 	a.typedNil = a.err != nil && cause.IsNil(a.err)
 	return a.err != nil && !a.typedNil
 }

@@ -54,7 +54,7 @@ func (p BreakerPolicy) check(budget time.Duration) error {
 		return badOption("Breaker.Rate", p.Rate, "between 0 and 1")
 	}
 	return errors.Join(
-		countOption("Breaker.Failures", p.Failures), notNegative("Breaker.Window", p.Window),
+		countOption("Breaker.Failures", p.Failures), durationOption("Breaker.Window", p.Window),
 		countOption("Breaker.MinCalls", p.MinCalls), notNegative("Breaker.OpenFor", p.OpenFor),
 		notNegative("Breaker.MaxKeys", p.MaxKeys))
 }

@@ -64,7 +64,7 @@ func (g *Guard) Describe() Description {
 	for _, n := range g.args.schema.Rewrites() {
 		d.SchemaRewrites = append(d.SchemaRewrites, n.String())
 	}
-	return d
+	return apart(d)
 }
 
 // DescribeCall says in one line what a call with these arguments would do, in

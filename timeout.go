@@ -72,12 +72,12 @@ func (p TimeoutPolicy) withDefaults(class string) TimeoutPolicy {
 
 func (p TimeoutPolicy) check(class string) error {
 	errs := []error{
-		notNegative("Timeout.Attempt", p.Attempt), notNegative("Timeout.Budget", p.Budget),
-		notNegative("Timeout.Grace", p.Grace), notNegative("Timeout.MaxAbandoned", p.MaxAbandoned),
+		durationOption("Timeout.Attempt", p.Attempt), durationOption("Timeout.Budget", p.Budget),
+		durationOption("Timeout.Grace", p.Grace), notNegative("Timeout.MaxAbandoned", p.MaxAbandoned),
 	}
 	for name, d := range p.Classes {
-		if d <= 0 {
-			errs = append(errs, badOption(fmt.Sprintf("Timeout.Classes[%q]", name), d, "above zero"))
+		if d <= 0 || d > longest {
+			errs = append(errs, badOption(fmt.Sprintf("Timeout.Classes[%q]", name), d, fmt.Sprintf("above 0, up to %v", longest)))
 		}
 	}
 	if _, known := p.Classes[class]; class != "" && class != "media" && !known && p.Attempt == 0 {
@@ -130,6 +130,7 @@ type attempt struct {
 	number   int32
 	returned bool
 	typedNil bool
+	vouched  bool // it succeeded, whatever ended it
 	control  bool
 	result   Result
 	err      error
