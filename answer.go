@@ -206,7 +206,7 @@ func (c *call) quote(words *prompts.Catalogue) string {
 	f, policy := c.failure, &c.guard.opts.Render
 	text := f.quote
 	if policy.QuoteCauses && f.err != nil && f.Message == "" {
-		text = cause.Text(f.err, 4*maxQuote)
+		text = cause.Text(&c.guard.hanging.errors, f.err, 4*maxQuote)
 	}
 	if policy.HideCauses || text == "" || text == f.Message {
 		return ""

@@ -11,10 +11,11 @@ import (
 // place finds a place for the next attempt, or settles the call with a refusal
 // and returns nil. Waiting may take long: what may have changed is looked at again.
 func (c *call) place() *attempt {
-	if !c.ready() {
+	if c.overlaps() || !c.ready() {
 		return nil
 	}
-	s, ok := c.guard.limiter.acquire(c.ctx, c.resource(), c.slotPatience)
+	resource := c.resource()
+	s, ok := c.guard.limiter.acquire(c.ctx, resource, c.held(resource), c.slotPatience)
 	if !ok {
 		c.refuse(c.unplacedCode(), 0)
 		return nil
@@ -38,7 +39,7 @@ func (c *call) permitted(s *slot) *attempt {
 		c.refuse(CodeBudgetExhausted, 0)
 		return nil
 	}
-	p, wait, ok := c.guard.breakers.acquire(c.breakerKey())
+	p, wait, ok := c.guard.breakers.acquire(c.breakerKey(), c.outer)
 	if !ok {
 		c.refuse(CodeBreakerOpen, wait)
 		return nil
@@ -50,6 +51,7 @@ func (c *call) permitted(s *slot) *attempt {
 	}
 	a := &attempt{call: c, number: int32(c.attempts), began: began, limit: limit, slot: *s, permit: p}
 	a.startSpan()
+	a.enter(1)
 	return a
 }
 
@@ -95,7 +97,7 @@ func (c *call) weigh(a *attempt) {
 	changes := a.permit.report(c.breakerVerdict(a.limit))
 	c.guard.limiter.releasePlace(&a.slot)
 	if !lost {
-		c.guard.limiter.leaveQueue(&a.slot)
+		a.leave()
 	}
 	c.note(a, changes)
 }
@@ -118,6 +120,9 @@ func (c *call) read(a *attempt, lost bool) {
 
 // failed reports whether the tool returned an error. A typed nil is none.
 func (a *attempt) failed() bool {
+	if a.vouched {
+		a.err = nil
+	}
 	a.typedNil = a.err != nil && cause.IsNil(a.err)
 	return a.err != nil && !a.typedNil
 }
@@ -210,7 +215,7 @@ func (c *call) argsCopy() json.RawMessage { return c.guard.body.Load().args(c.do
 
 // resource is the value of the arguments that serialise calls, or "".
 func (c *call) resource() string {
-	if len(c.guard.opts.Concurrency.SerializeBy) == 0 || c.guard.limiter == nil {
+	if p := &c.guard.opts.Concurrency; p.Off || len(p.SerializeBy) == 0 {
 		return ""
 	}
 	return c.guard.args.resource(&c.doc, c.guard.opts.Concurrency.SerializeBy)
@@ -220,7 +225,8 @@ func (c *call) resource() string {
 // attempt's goroutine, which leads the call no longer.
 func (c *call) late(a *attempt) {
 	c.guard.counters.abandoned.Add(-1)
-	c.guard.limiter.leaveQueue(&a.slot)
+	a.stray(-1)
+	a.leave()
 	c.observeLate(a)
 }
 

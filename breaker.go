@@ -54,7 +54,7 @@ func (p BreakerPolicy) check(budget time.Duration) error {
 		return badOption("Breaker.Rate", p.Rate, "between 0 and 1")
 	}
 	return errors.Join(
-		countOption("Breaker.Failures", p.Failures), notNegative("Breaker.Window", p.Window),
+		countOption("Breaker.Failures", p.Failures), durationOption("Breaker.Window", p.Window),
 		countOption("Breaker.MinCalls", p.MinCalls), notNegative("Breaker.OpenFor", p.OpenFor),
 		notNegative("Breaker.MaxKeys", p.MaxKeys))
 }
@@ -219,8 +219,9 @@ func (p *permit) report(err error) []Transition {
 	return p.b.takeTransitions()
 }
 
-// acquire returns a permit, or how long the breaker will go on refusing.
-func (s *breakers) acquire(key breakerKey) (p permit, wait time.Duration, ok bool) {
+// acquire returns a permit, or how long the breaker will go on refusing. An
+// attempt inside one that has a permit of the breaker gets none of its own.
+func (s *breakers) acquire(key breakerKey, outer *attempt) (p permit, wait time.Duration, ok bool) {
 	if s == nil {
 		return permit{}, 0, true
 	}
@@ -228,6 +229,9 @@ func (s *breakers) acquire(key breakerKey) (p permit, wait time.Duration, ok boo
 		return permit{}, s.policy.OpenFor, state != BreakerOpen
 	}
 	b := s.at(key)
+	if outer.hasPermitOf(b) {
+		return permit{}, 0, true
+	}
 	done, err := b.two.Allow()
 	if err != nil {
 		return permit{}, b.closesIn(), false

@@ -153,7 +153,9 @@ func (c *call) await() {
 // tells the observer.
 func (c *call) finish() {
 	c.settle()
+	said := len(c.notes)
 	c.present()
+	c.remember(said)
 	if c.guard.events != nil {
 		c.tell()
 		return
@@ -246,25 +248,26 @@ func (c *call) gate(check func(context.Context, json.RawMessage) error, code Cod
 	if c.ctx.Err() != nil {
 		return c.fail(diagnosis{Verdict: Verdict{Code: c.callerCode()}}, err)
 	}
-	return c.fail(gateDiagnosis(c.ctx, err, code), err)
+	return c.fail(gateDiagnosis(c, err, code), err)
 }
 
 // gateDiagnosis gives a refusal the gate's code where the error has none. What
 // went wrong inside the gate itself is not the model's business.
-func gateDiagnosis(ctx context.Context, err error, code Code) diagnosis {
+func gateDiagnosis(c *call, err error, code Code) diagnosis {
 	if isolate.Misbehaved(err) {
 		return diagnosis{Verdict: Verdict{Code: CodeCheckFailed}}
 	}
-	d := diagnose(ctx, err, stopNone, nil)
+	d := diagnose(c.ctx, err, stopNone, reader{errors: &c.guard.hanging.errors})
 	if d.Code == CodeUnknownError {
 		d.Code = code
 	}
 	return d
 }
 
-// isolate runs user code other than the tool, inside what is left of the budget.
+// isolate runs user code other than the tool, inside what is left of the budget,
+// on the account of the stage it belongs to.
 func (c *call) isolate(f func(context.Context) error) error {
-	return isolate.Run(c.ctx, c.left(callbackTimeout), f)
+	return c.guard.hanging.stages[c.stage].Run(c.ctx, c.left(callbackTimeout), f)
 }
 
 // budget is how long the call may take: what the policy says, or what is left of

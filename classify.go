@@ -55,6 +55,13 @@ type diagnosis struct {
 	detail string
 }
 
+// reader is by whom an error is read: the host's classifier, if there is one, and
+// on whose accounts goes what hangs meanwhile. A nil account counts nothing.
+type reader struct {
+	user          Classifier
+	asked, errors *isolate.Account
+}
+
 const (
 	textLimit  = 2 << 10 // patterns are looked for in this much
 	quoteLimit = 4 << 10 // more than is shown, because redaction comes before cutting
@@ -63,22 +70,22 @@ const (
 // diagnose finds out what err means. In this order: the host's classifier, the
 // words of the tool's author ([Error], [NotStarted] and the like), typed errors
 // from the deepest up, patterns in the text. It never panics, and of foreign
-// code only user can hold it up for longer than a moment.
+// code only the classifier can hold it up for longer than a moment.
 //
 // stop is why the attempt was told to stop, if it was. Without it a deadline in
 // the chain is somebody else's, and a cancellation is nobody's: unknown_error.
-func diagnose(ctx context.Context, err error, stop stopReason, user Classifier) diagnosis {
+func diagnose(ctx context.Context, err error, stop stopReason, by reader) diagnosis {
 	chain := cause.Known(err, ownError)
-	f := examine(err, chain)
-	f.hear(ctx, err, user)
+	f := examine(by.errors, err, chain)
+	f.hear(ctx, err, &by)
 	if f.rank == rankNone {
-		f.readText(err)
+		f.readText(by.errors, err)
 	}
 	f.detail = cmp.Or(f.detail, typeDetail(chain))
 	f.heed(stop)
 	d := f.diagnosis()
 	if !f.spelled {
-		d.quote = quotable(err, chain)
+		d.quote = quotable(by.errors, err, chain)
 	}
 	return d
 }
@@ -98,20 +105,20 @@ func (f *finding) diagnosis() diagnosis {
 // examine looks at every error of the chain. Foreign ones are asked on another
 // goroutine; if they misbehave, what is known without them must do, above all
 // what the author said around them.
-func examine(err error, chain cause.Chain) finding {
+func examine(account *isolate.Account, err error, chain cause.Chain) finding {
 	if !chain.Foreign() {
 		return weigh(chain, false)
 	}
 	var f finding
-	if cause.Within(func() { f = weigh(cause.Walk(err, ownError), true) }) {
+	if cause.Within(account, func() { f = weigh(cause.Walk(err, ownError), true) }) {
 		return f
 	}
 	return weigh(chain, false)
 }
 
 // hear asks the host's classifier. What it leaves open stays as it was found.
-func (f *finding) hear(ctx context.Context, err error, user Classifier) {
-	v, ok := askUser(ctx, err, user)
+func (f *finding) hear(ctx context.Context, err error, by *reader) {
+	v, ok := by.ask(ctx, err)
 	if !ok {
 		return
 	}
@@ -126,14 +133,14 @@ func (f *finding) hear(ctx context.Context, err error, user Classifier) {
 	}
 }
 
-func askUser(ctx context.Context, err error, user Classifier) (Verdict, bool) {
-	if user == nil || err == nil {
+func (r *reader) ask(ctx context.Context, err error) (Verdict, bool) {
+	if r.user == nil || err == nil {
 		return Verdict{}, false
 	}
 	var v Verdict
 	var opinion bool
-	failed := isolate.Run(context.WithoutCancel(ctx), patience(ctx), func(ctx context.Context) error {
-		v, opinion = user(ctx, err)
+	failed := r.asked.Run(context.WithoutCancel(ctx), patience(ctx), func(ctx context.Context) error {
+		v, opinion = r.user(ctx, err)
 		return nil
 	})
 	if failed != nil { // it may still be writing
@@ -153,7 +160,7 @@ func typeDetail(chain cause.Chain) string {
 }
 
 // quotable returns the text below the author's own types, if it is plain.
-func quotable(err error, chain cause.Chain) string {
+func quotable(account *isolate.Account, err error, chain cause.Chain) string {
 	for i := len(chain.Nodes) - 1; i >= 0; i-- {
 		if guarded(chain.Nodes[i].Err) {
 			return "" // what another guard has to say has been said
@@ -167,7 +174,7 @@ func quotable(err error, chain cause.Chain) string {
 	if !chain.Plain() {
 		return ""
 	}
-	return cause.Text(bare(err), quoteLimit)
+	return cause.Text(account, bare(err), quoteLimit)
 }
 
 // bare takes off what the author said about the outcome: the text is the same.

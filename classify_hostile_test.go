@@ -113,10 +113,10 @@ func TestBlockingClassifier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
-		d := diagnose(t.Context(), methodStatusError{503}, stopNone, func(context.Context, error) (Verdict, bool) {
+		d := diagnose(t.Context(), methodStatusError{503}, stopNone, asking(func(context.Context, error) (Verdict, bool) {
 			<-release
 			return Verdict{Code: CodeNotFound}, true
-		})
+		}))
 		assert.Equal(t, CodeServiceUnavailable, d.Code)
 	})
 }

@@ -99,14 +99,14 @@ func TestRealDeadlineAndCancel(t *testing.T) {
 	defer cancel()
 	err := realGet(ctx, url)
 	assert.Equal(t, CodeDownstreamTimeout, classify(err).Code)
-	assert.Equal(t, CodeAttemptTimeout, diagnose(ctx, err, stopAttemptTimeout, nil).Code)
-	assert.Equal(t, CodeCallerDeadline, diagnose(ctx, err, stopCallerDeadline, nil).Code)
+	assert.Equal(t, CodeAttemptTimeout, diagnose(ctx, err, stopAttemptTimeout, reader{}).Code)
+	assert.Equal(t, CodeCallerDeadline, diagnose(ctx, err, stopCallerDeadline, reader{}).Code)
 
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
 	for _, err := range []error{realGet(ctx, url), realDial(ctx, l.Addr().String())} {
 		assert.Equal(t, CodeUnknownError, classify(err).Code, "%v", err)
-		assert.Equal(t, CodeCanceled, diagnose(ctx, err, stopCallerCanceled, nil).Code, "%v", err)
+		assert.Equal(t, CodeCanceled, diagnose(ctx, err, stopCallerCanceled, reader{}).Code, "%v", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestStop(t *testing.T) {
 	}
 	for _, err := range echoes {
 		for _, stop := range stops {
-			d := diagnose(t.Context(), err, stop, nil)
+			d := diagnose(t.Context(), err, stop, reader{})
 			assert.Equal(t, stop.code(), d.Code, "%v", err)
 			assert.False(t, d.definite, "%v", err)
 		}
@@ -47,7 +47,7 @@ func TestStop(t *testing.T) {
 	}
 	for code, err := range kept {
 		for _, stop := range stops {
-			assert.Equal(t, code, diagnose(t.Context(), err, stop, nil).Code)
+			assert.Equal(t, code, diagnose(t.Context(), err, stop, reader{}).Code)
 		}
 	}
 }
@@ -57,9 +57,9 @@ func TestStop(t *testing.T) {
 func TestStopOverAuthor(t *testing.T) {
 	t.Parallel()
 	err := NotStarted(Unavailable("the mail service cannot be reached"))
-	diagnosed{code: CodeCanceled, claim: claimed(OutcomeNotStarted)}.check(t, diagnose(t.Context(), err, stopCallerCanceled, nil))
+	diagnosed{code: CodeCanceled, claim: claimed(OutcomeNotStarted)}.check(t, diagnose(t.Context(), err, stopCallerCanceled, reader{}))
 	diagnosed{code: CodeServiceUnavailable, message: "the mail service cannot be reached", claim: claimed(OutcomeNotStarted)}.
-		check(t, diagnose(t.Context(), err, stopAttemptTimeout, nil))
-	d := diagnose(t.Context(), &net.OpError{Op: "dial", Err: context.Canceled}, stopCallerCanceled, nil)
+		check(t, diagnose(t.Context(), err, stopAttemptTimeout, reader{}))
+	d := diagnose(t.Context(), &net.OpError{Op: "dial", Err: context.Canceled}, stopCallerCanceled, reader{})
 	diagnosed{code: CodeCanceled, dial: true}.check(t, d)
 }

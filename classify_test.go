@@ -50,7 +50,7 @@ func (w diagnosed) check(t *testing.T, d diagnosis) {
 }
 
 func classify(err error) diagnosis {
-	return diagnose(context.Background(), err, stopNone, nil)
+	return diagnose(context.Background(), err, stopNone, reader{})
 }
 
 type diagnosisCase struct {
@@ -275,19 +275,22 @@ func TestCodesAreProduced(t *testing.T) {
 		seen[tc.want.code] = true
 	}
 	for _, stop := range []stopReason{stopAttemptTimeout, stopCallerDeadline, stopCallerCanceled} {
-		seen[diagnose(t.Context(), context.Canceled, stop, nil).Code] = true
+		seen[diagnose(t.Context(), context.Canceled, stop, reader{}).Code] = true
 	}
 	for code := range Codes() {
 		assert.True(t, seen[code] != made[code], "%s: found in errors %v, made by the guard %v", code, seen[code], made[code])
 	}
 }
 
+// asking is a reader with nothing but a classifier.
+func asking(c Classifier) reader { return reader{user: c} }
+
 func TestClassifier(t *testing.T) {
 	t.Parallel()
 	says := func(v Verdict) Classifier {
 		return func(context.Context, error) (Verdict, bool) { return v, true }
 	}
-	ask := func(err error, c Classifier) diagnosis { return diagnose(t.Context(), err, stopNone, c) }
+	ask := func(err error, c Classifier) diagnosis { return diagnose(t.Context(), err, stopNone, asking(c)) }
 	busy := methodStatusError{503}
 
 	diagnosed{code: CodeConflict, definite: true, status: 503, message: "taken", claim: claimed(OutcomeFailed)}.
@@ -313,9 +316,9 @@ func TestClassifierOutlivesTheAttempt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	d := diagnose(ctx, errors.New("x"), stopAttemptTimeout, func(ctx context.Context, _ error) (Verdict, bool) {
+	d := diagnose(ctx, errors.New("x"), stopAttemptTimeout, asking(func(ctx context.Context, _ error) (Verdict, bool) {
 		return Verdict{Code: CodeNotFound}, ctx.Err() == nil
-	})
+	}))
 	assert.Equal(t, CodeNotFound, d.Code)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
+	"github.com/toolguard-go/toolguard/internal/isolate"
 )
 
 // phrase is a text that gives a failure away, in lower case. It must stand
@@ -90,8 +91,8 @@ var wholeTexts = map[string]phrase{
 }
 
 // readText is the last resort: what the text says.
-func (f *finding) readText(err error) {
-	text := strings.ToLower(cause.Text(bare(err), textLimit))
+func (f *finding) readText(account *isolate.Account, err error) {
+	text := strings.ToLower(cause.Text(account, bare(err), textLimit))
 	if p, ok := findPhrase(text); ok {
 		*f = f.as(weak(p.code, "text: "+p.text))
 		f.stopped, f.spelled = f.stopped || p.stopped, p.typed

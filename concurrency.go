@@ -11,19 +11,26 @@ import (
 )
 
 // ConcurrencyPolicy bounds how many attempts run at once. A call waits for a
-// free slot for a bounded time and is refused as overloaded beyond it.
+// free slot for a bounded time and is refused as overloaded beyond it. A call made
+// by an attempt of the same tool, or on the same dependency, does not wait for
+// what that attempt has: it takes a free slot, or shares the attempt's.
 type ConcurrencyPolicy struct {
-	// Off sets no bound and serialises nothing.
+	// Off serialises nothing and sets no bound but one: of 1,024 attempts at once,
+	// so that there are never more to abandon.
 	Off bool
 	// Max is how many attempts of the tool run at once. If zero, 64.
 	Max int
 	// Wait bounds the wait for a slot, inside the call's budget. If zero, 5 s.
 	Wait time.Duration
 	// SerializeBy names top-level arguments, such as an order's id: calls of the
-	// tool that agree in all of them run one after the other. An abandoned
-	// attempt keeps its place until it really ends. The schema must admit them.
+	// tool that agree in all of them run one after the other, those made by one of
+	// them aside. An abandoned attempt keeps its place until it really ends. The
+	// schema must admit them.
 	SerializeBy []string
 }
+
+// maxUnbounded is how many attempts run at once where nothing else bounds them.
+const maxUnbounded = 1024
 
 func (p ConcurrencyPolicy) withDefaults() ConcurrencyPolicy {
 	setDefault(&p.Max, 64)
@@ -58,6 +65,9 @@ type queue struct {
 }
 
 func newLimiter(p ConcurrencyPolicy, dependency *semaphore.Weighted) *limiter {
+	if p.Off {
+		p.Max, dependency = maxUnbounded, nil
+	}
 	return &limiter{
 		policy: p, tool: semaphore.NewWeighted(int64(p.Max)),
 		dependency: dependency, queues: make(map[string]*queue),
@@ -68,22 +78,19 @@ func newLimiter(p ConcurrencyPolicy, dependency *semaphore.Weighted) *limiter {
 // place among all attempts when the call stops waiting, the turn on a resource
 // when the attempt really ends.
 type slot struct {
-	resource string
-	placed   bool
+	resource         string
+	tool, dependency bool // which places were taken
 }
 
 // acquire waits for a slot, for at most patience; ok is false when there was none
 // in time or ctx ended.
-func (l *limiter) acquire(ctx context.Context, resource string, patience func() time.Duration) (s slot, ok bool) {
-	if l == nil {
-		return slot{}, true
-	}
+func (l *limiter) acquire(ctx context.Context, resource string, h held, patience func() time.Duration) (s slot, ok bool) {
 	if s, ok = l.tryAcquire(resource); ok {
 		return s, true
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience())
 	defer cancel()
-	return l.await(ctx, resource)
+	return l.await(ctx, resource, h)
 }
 
 // tryAcquire takes a slot that is free right now and has no queue.
@@ -95,25 +102,37 @@ func (l *limiter) tryAcquire(resource string) (slot, bool) {
 		l.tool.Release(1)
 		return slot{}, false
 	}
-	return slot{placed: true}, true
+	return slot{tool: true, dependency: l.dependency != nil}, true
 }
 
-func (l *limiter) await(ctx context.Context, resource string) (slot, bool) {
-	s := slot{resource: resource}
-	if resource != "" && !l.takeTurn(ctx, resource) {
-		return slot{}, false
+func (l *limiter) await(ctx context.Context, resource string, h held) (s slot, ok bool) {
+	if resource != "" && !h.turn {
+		if !l.takeTurn(ctx, resource) {
+			return slot{}, false
+		}
+		s.resource = resource
 	}
-	if l.tool.Acquire(ctx, 1) != nil {
+	if s.tool, ok = take(ctx, l.tool, h.tool); ok {
+		s.dependency, ok = take(ctx, l.dependency, h.dependency)
+	}
+	if !ok {
+		l.releasePlace(&s)
 		l.leaveQueue(&s)
-		return slot{}, false
 	}
-	if l.dependency != nil && l.dependency.Acquire(ctx, 1) != nil {
-		l.tool.Release(1)
-		l.leaveQueue(&s)
-		return slot{}, false
+	return s, ok
+}
+
+// take waits for a place. Who shares one if need be does not wait.
+func take(ctx context.Context, from *semaphore.Weighted, shares bool) (taken, ok bool) {
+	switch {
+	case from == nil:
+		return false, true
+	case shares:
+		return from.TryAcquire(1), true
+	default:
+		taken = from.Acquire(ctx, 1) == nil
+		return taken, taken
 	}
-	s.placed = true
-	return s, true
 }
 
 func (l *limiter) takeTurn(ctx context.Context, resource string) bool {
@@ -143,14 +162,13 @@ func (l *limiter) leave(resource string) {
 
 // releasePlace gives back the place among all attempts; safe to repeat.
 func (l *limiter) releasePlace(s *slot) {
-	if !s.placed {
-		return
+	if s.tool {
+		l.tool.Release(1)
 	}
-	s.placed = false
-	l.tool.Release(1)
-	if l.dependency != nil {
+	if s.dependency {
 		l.dependency.Release(1)
 	}
+	s.tool, s.dependency = false, false
 }
 
 // leaveQueue gives back the turn on the resource, if one is held.

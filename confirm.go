@@ -25,7 +25,7 @@ func (c *call) checkResult() {
 	if err == nil || isolate.Misbehaved(err) || c.ctx.Err() != nil {
 		return
 	}
-	d := diagnose(c.ctx, err, stopNone, nil)
+	d := diagnose(c.ctx, err, stopNone, reader{errors: &c.guard.hanging.errors})
 	if d.Code == CodeUnknownError {
 		d.Code, d.definite = CodeResultRejected, true
 	}

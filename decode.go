@@ -150,7 +150,7 @@ func (t *Typed[In]) misfit(err error, example json.RawMessage) error {
 	}
 	why, remedy := e.Message, "correct Info.Schema"
 	if e.Cause != nil {
-		why = cause.Text(e.Cause, maxErrorText)
+		why = cause.Text(nil, e.Cause, maxErrorText)
 	}
 	if t.inferred {
 		remedy = "set Info.Schema to say what it takes"

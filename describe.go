@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"time"
-
-	"github.com/toolguard-go/toolguard/internal/isolate"
 )
 
 // Description is what is in force for a guard, with every default filled in; of
@@ -66,7 +64,7 @@ func (g *Guard) Describe() Description {
 	for _, n := range g.args.schema.Rewrites() {
 		d.SchemaRewrites = append(d.SchemaRewrites, n.String())
 	}
-	return d
+	return apart(d)
 }
 
 // DescribeCall says in one line what a call with these arguments would do, in
@@ -77,7 +75,7 @@ func (g *Guard) DescribeCall(ctx context.Context, args json.RawMessage) string {
 		return g.info.Name
 	}
 	said := make(chan string, 1)
-	err := isolate.Run(ctx, time.Second, func(context.Context) error {
+	err := g.hanging.describe.Run(ctx, time.Second, func(context.Context) error {
 		said <- g.gates.describe(args)
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
+	"github.com/toolguard-go/toolguard/internal/isolate"
 )
 
 // Error is a failure with a code. Tool authors make one with the constructors
@@ -33,6 +34,10 @@ type Error struct {
 	guarded bool
 }
 
+// printing is the account of causes that hang while an [Error] is printed: it is a
+// value that anybody may print, and no guard's.
+var printing isolate.Account
+
 // maxErrorText bounds a cause's text, in bytes: foreign errors may be huge.
 const maxErrorText = 4 << 10
 
@@ -45,7 +50,7 @@ func (e *Error) Error() string {
 	case e.Message != "":
 		return "toolguard: " + string(e.Code) + ": " + e.Message
 	case e.Cause != nil:
-		return "toolguard: " + string(e.Code) + ": " + cause.Text(e.Cause, maxErrorText)
+		return "toolguard: " + string(e.Code) + ": " + cause.Text(&printing, e.Cause, maxErrorText)
 	default:
 		return "toolguard: " + string(e.Code)
 	}

@@ -2,6 +2,7 @@ package toolguard
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ type events struct {
 
 	mu       sync.Mutex
 	queue    []queued
+	handed   uint64        // so far, by the drain goroutine
 	draining chan struct{} // closed when the drain goroutine ends; nil if none runs
 }
 
@@ -71,12 +73,22 @@ type spanContext struct {
 	span context.Context
 }
 
-// Value implements [context.Context].
+// Value implements [context.Context]. Where the span's context panics, it has
+// nothing to say.
 func (s spanContext) Value(key any) any {
-	if v := s.span.Value(key); v != nil {
+	if v := s.ofSpan(key); v != nil {
 		return v
 	}
 	return s.Context.Value(key)
+}
+
+func (s spanContext) ofSpan(key any) (v any) {
+	defer func() {
+		if recover() != nil {
+			v = nil
+		}
+	}()
+	return s.span.Value(key)
 }
 
 // deliver hands one event over.
@@ -292,25 +304,41 @@ func (e *events) next() (q queued, ok bool) {
 		e.draining, e.queue = nil, nil
 		return queued{}, false
 	}
+	e.handed++
 	q = e.queue[0]
 	e.queue[0] = queued{}
 	e.queue = e.queue[1:]
 	return q, true
 }
 
-// flush waits until nothing is queued any more or ctx ends.
-func (e *events) flush(ctx context.Context) {
+// errStuck says that an observer does not come back from an event.
+var errStuck = errors.New("the observer does not return, and events wait for it")
+
+// flush waits until nothing is queued any more or ctx ends, unless the observer
+// stays with one event for 10 s: one that shuts the guard down, and would wait
+// for itself, is as stuck as any other.
+func (e *events) flush(ctx context.Context) error {
 	if e == nil {
-		return
+		return nil
 	}
-	e.mu.Lock()
-	draining := e.draining
-	e.mu.Unlock()
-	if draining == nil {
-		return
-	}
-	select {
-	case <-draining:
-	case <-ctx.Done():
+	tick := time.NewTicker(callbackTimeout)
+	defer tick.Stop()
+	for before := ^uint64(0); ; {
+		e.mu.Lock()
+		draining, handed := e.draining, e.handed
+		e.mu.Unlock()
+		switch {
+		case draining == nil:
+			return nil
+		case handed == before:
+			return errStuck
+		}
+		before = handed
+		select {
+		case <-draining:
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }

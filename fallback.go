@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
-	"github.com/toolguard-go/toolguard/internal/digest"
-	"github.com/toolguard-go/toolguard/internal/lru"
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
@@ -26,11 +23,15 @@ type Fallback struct {
 	LastGood time.Duration
 	// LastGoodMax is how many results are kept. If zero, 64.
 	LastGoodMax int
+	// LastGoodBytes bounds them together, as they were handed on, but for
+	// Part.Raw; the one unused for longest goes first. If zero, 8 MiB.
+	LastGoodBytes int
 }
 
 // Alternative is another tool that can answer the same question.
 type Alternative struct {
-	// Tool is guarded with default options, unless it is a *Guard.
+	// Tool is guarded with default options and this guard's PassThrough, unless
+	// it is a *Guard. What is the host's control flow ends the call.
 	Tool Tool
 	// Args turns the arguments into the alternative's. If nil, they are the same.
 	Args func(json.RawMessage) (json.RawMessage, error)
@@ -45,7 +46,7 @@ func (f *Fallback) check(i *Info) error {
 	if f == nil {
 		return nil
 	}
-	errs := []error{notNegative("Fallback.LastGood", f.LastGood), notNegative("Fallback.LastGoodMax", f.LastGoodMax)}
+	errs := []error{notNegative("Fallback.LastGood", f.LastGood), notNegative("Fallback.LastGoodMax", f.LastGoodMax), notNegative("Fallback.LastGoodBytes", f.LastGoodBytes)}
 	if f.LastGood > 0 && i.Effect != ReadOnly {
 		errs = append(errs, badOption("Fallback.LastGood", f.LastGood, "zero for a tool that is not read_only"))
 	}
@@ -53,26 +54,34 @@ func (f *Fallback) check(i *Info) error {
 		errs = append(errs, errors.New("toolguard: Options.Fallback has neither Alternatives nor LastGood"))
 	}
 	for n, a := range f.Alternatives {
-		field := fmt.Sprintf("Fallback.Alternatives[%d]", n)
-		switch {
-		case a.Tool == nil:
-			errs = append(errs, badOption(field+".Tool", nil, "a tool"))
-		case i.Effect != ReadOnly && !a.SameEffect:
-			errs = append(errs, badOption(field+".SameEffect", false, "true, since the tool is not read_only"))
-		case i.Effect == ReadOnly && a.Tool.Info().Effect != ReadOnly:
-			errs = append(errs, badOption(field+".Tool", a.Tool.Info().Name, "a read_only tool, like the one it stands in for"))
-		}
+		errs = append(errs, a.check(fmt.Sprintf("Fallback.Alternatives[%d]", n), i))
 	}
 	return errors.Join(errs...)
+}
+
+// check holds an alternative against the tool it stands in for.
+func (a *Alternative) check(field string, i *Info) error {
+	if a.Tool == nil {
+		return badOption(field+".Tool", nil, "a tool")
+	}
+	own, err := infoOf(a.Tool)
+	guard, made := a.Tool.(*Guard)
+	switch {
+	case err != nil || made && guard.body.Load() == nil:
+		return badOption(field+".Tool", fmt.Sprintf("a %T that says nothing of itself", a.Tool), "a tool, or a guard made by New")
+	case i.Effect != ReadOnly && !a.SameEffect:
+		return badOption(field+".SameEffect", false, "true, since the tool is not read_only")
+	case i.Effect == ReadOnly && own.Effect != ReadOnly:
+		return badOption(field+".Tool", own.Name, "a read_only tool, like the one it stands in for")
+	default:
+		return nil
+	}
 }
 
 // fallback is a Fallback at work.
 type fallback struct {
 	alternatives []alternative
-	keepFor      time.Duration
-
-	mu   sync.Mutex
-	last *lru.Cache[goodKey, good]
+	last         lastGood
 }
 
 type alternative struct {
@@ -80,29 +89,16 @@ type alternative struct {
 	guard *Guard
 }
 
-// goodKey keeps the answers of different customers and persons apart.
-type goodKey struct {
-	tenant, principal string
-	digest            digest.Sum
-}
-
-type good struct {
-	result Result
-	at     time.Time
-}
-
 func (g *Guard) buildFallback() error {
 	if g.opts.Fallback == nil {
 		return nil
 	}
-	max := g.opts.Fallback.LastGoodMax
-	setDefault(&max, 64)
-	f := &fallback{keepFor: g.opts.Fallback.LastGood, last: lru.New[goodKey, good](max)}
+	f := &fallback{last: newLastGood(g.opts.Fallback)}
 	for _, a := range g.opts.Fallback.Alternatives {
 		guard, ok := a.Tool.(*Guard)
 		if !ok {
 			var err error
-			if guard, err = New(a.Tool, &Options{Observer: g.opts.Observer, Observe: g.opts.Observe}); err != nil {
+			if guard, err = New(a.Tool, &Options{Observer: g.opts.Observer, Observe: g.opts.Observe, PassThrough: g.opts.PassThrough}); err != nil {
 				return err
 			}
 		}
@@ -151,6 +147,11 @@ func (c *call) tryAlternative(a *alternative) bool {
 	ctx, cancel := c.budgeted()
 	defer cancel()
 	env := a.guard.Do(ctx, Call{ID: c.in.ID, Args: args, Locale: c.in.Locale})
+	if err := env.Control(); err != nil {
+		c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeControlFlow}}, err: err, control: true}
+		c.outcome = env.Error.Outcome
+		return true
+	}
 	if !env.OK {
 		if o := env.Error.Outcome; o != OutcomeNotStarted && o != OutcomeFailed {
 			c.outcome = o // now it is the stand-in's effect that may have happened
@@ -186,19 +187,6 @@ func (c *call) alternativeArgs(a *alternative) (args json.RawMessage, err error)
 	return args, nil
 }
 
-func (c *call) tryLastGood(f *fallback) {
-	if f.keepFor == 0 {
-		return
-	}
-	f.mu.Lock()
-	g, ok := f.last.Get(c.goodKey())
-	f.mu.Unlock()
-	if age := time.Since(g.at); ok && age < f.keepFor {
-		c.degrade(g.result, &Degraded{Source: LastKnownGood, Age: age})
-		c.outcome = OutcomeSucceeded
-	}
-}
-
 // LastKnownGood is the Source of a [Degraded] answer that was kept from before.
 const LastKnownGood = "last known good"
 
@@ -210,28 +198,4 @@ func (c *call) degrade(r Result, d *Degraded) {
 		kind = prompts.NoteLastKnownGood
 	}
 	c.notes = append(c.notes, Note{Kind: kind})
-}
-
-// remember keeps a good result of the tool's own.
-func (c *call) remember() {
-	f := c.guard.fallback
-	if f == nil || f.keepFor == 0 || c.failure != nil || c.source() != nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.last.Put(c.goodKey(), good{*c.result, time.Now()})
-}
-
-func (c *call) goodKey() goodKey {
-	return goodKey{c.scope.Tenant, c.scope.Principal, c.digest}
-}
-
-func (f *fallback) cached() int {
-	if f == nil {
-		return 0
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.last.Len()
 }

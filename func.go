@@ -62,7 +62,11 @@ func Func[In, Out any](info Info, f func(context.Context, In) (Out, error)) *Typ
 		if err != nil && !cause.IsNil(err) {
 			return Result{}, err
 		}
-		return asResult(out), err
+		written := false
+		defer t.vouch(ctx, &written)
+		r := asResult(out)
+		written = true
+		return r, err
 	}
 	return t
 }
@@ -186,9 +190,25 @@ func asResult(out any) Result {
 	}
 	text, err := marshal(out)
 	if err != nil {
-		return Result{extra: &extra{notes: []Note{{Kind: prompts.NoteResultUnmarshalable}}}}
+		return unwritable()
 	}
 	return Result{JSON: text}
+}
+
+// unwritable is a success that could not be written down.
+func unwritable() Result {
+	return Result{extra: &extra{notes: []Note{{Kind: prompts.NoteResultUnmarshalable}}}}
+}
+
+// vouch is deferred around writing a result down. Where a method of the result
+// ends the goroutine, the function has succeeded all the same.
+func (t *Typed[In]) vouch(ctx context.Context, written *bool) {
+	if *written {
+		return
+	}
+	if a := attemptFrom(ctx); a != nil && a.call.guard.body.Load().tool == Tool(t) {
+		a.result, a.vouched = unwritable(), true
+	}
 }
 
 // marshal is json.Marshal for values whose methods may panic.

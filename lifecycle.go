@@ -48,16 +48,19 @@ func (d *door) shut() <-chan struct{} {
 }
 
 // Shutdown admits no more calls, waits for those in progress, and delivers what
-// events are queued. It returns an error if ctx ends first, or if abandoned
-// attempts still run: they cannot be stopped, only counted. Later calls are
-// answered as shutting down. It may be called more than once.
+// events are queued. It returns an error if ctx ends first, if the observer does
+// not come back from an event for 10 s, or if abandoned attempts still run: they
+// cannot be stopped, only counted. Later calls are answered as shutting down. It
+// may be called more than once.
 func (g *Guard) Shutdown(ctx context.Context) error {
 	select {
 	case <-g.door.shut():
 	case <-ctx.Done():
 		return fmt.Errorf("toolguard: shutdown of %q: %w", g.info.Name, ctx.Err())
 	}
-	g.events.flush(ctx)
+	if err := g.events.flush(ctx); err != nil {
+		return fmt.Errorf("toolguard: shutdown of %q: %w", g.info.Name, err)
+	}
 	if n := g.counters.abandoned.Load(); n > 0 {
 		return fmt.Errorf("toolguard: shutdown of %q: %d abandoned attempts still run", g.info.Name, n)
 	}
@@ -112,12 +115,17 @@ type Stats struct {
 	Abandoned     int
 	EverAbandoned uint64
 	LostEvents    uint64
+	// StuckCallbacks is how much of the host's code, and how many Error methods,
+	// were given up on and have not returned. Of each function 64 may hang;
+	// beyond that it counts as failing and is not called.
+	StuckCallbacks int
 	// Breakers are those of the tool, or of all dependencies where shared.
 	Breakers []BreakerInfo
 	// EvictedBreakers were dropped because there were too many keys.
 	EvictedBreakers uint64
-	// CachedResults is the number of last known good results kept.
-	CachedResults int
+	// CachedResults is the number of last known good results kept, CachedBytes
+	// their size.
+	CachedResults, CachedBytes int
 }
 
 // Stats returns the counts.
@@ -128,8 +136,9 @@ func (g *Guard) Stats() Stats {
 		Unknown: n.unknown.Load(), Refused: n.refused.Load(), Degraded: n.degraded.Load(),
 		Attempts: n.attempts.Load(), Retries: n.retries.Load(),
 		Abandoned: int(n.abandoned.Load()), EverAbandoned: n.everAbandoned.Load(), LostEvents: n.lostEvents.Load(),
-		CachedResults: g.fallback.cached(),
+		StuckCallbacks: g.hanging.stuck(),
 	}
+	s.CachedResults, s.CachedBytes = g.fallback.cached()
 	s.Breakers, s.EvictedBreakers = g.breakers.info()
 	g.door.mu.Lock()
 	s.InProgress = g.door.inside

@@ -237,6 +237,10 @@ func (a *attempt) startSpan() {
 	if a.Init(ctx); end != nil {
 		a.trace = &trace{end: end}
 	}
+	if e := a.call.guard.events; e != nil && e.spans != nil { // the observer took its time
+		a.began = time.Since(a.call.began)
+		a.limit = max(a.call.attemptLimit(a.began), 1)
+	}
 }
 
 // span asks the observer for a span; end is nil if there is none.

@@ -12,7 +12,7 @@ import (
 )
 
 // Options say how a guard behaves. Nil and the zero value are the documented
-// defaults; New copies the struct. The policies are plain data; Off turns one
+// defaults; New copies it with all that is plain data in it. The policies are plain data; Off turns one
 // off, and fields that then count no more must be zero. What follows the
 // policies are collaborators, and a nil one is absent.
 type Options struct {
@@ -106,7 +106,11 @@ func New(tool Tool, opts *Options) (*Guard, error) {
 	g := &Guard{info: info}
 	g.body.Store(newBody(tool))
 	if opts != nil {
-		g.opts = *opts
+		g.opts = apart(*opts)
+		if f := opts.Fallback; f != nil {
+			own := apart(*f)
+			g.opts.Fallback = &own
+		}
 	}
 	if t, ok := tool.(gated); ok {
 		g.gates = t.gates()
@@ -128,7 +132,7 @@ func infoOf(tool Tool) (info Info, err error) {
 			err = fmt.Errorf("toolguard: New: Info of %T panics: %v", tool, v)
 		}
 	}()
-	return tool.Info(), nil
+	return apart(tool.Info()), nil
 }
 
 // check refuses what makes no sense, before defaults hide it.
@@ -202,9 +206,7 @@ func (g *Guard) build() error {
 	default:
 		g.breakers = newBreakers(o.Breaker)
 	}
-	if !o.Concurrency.Off {
-		g.limiter = newLimiter(o.Concurrency, o.Dependencies.limit(g.info.Dependency))
-	}
+	g.limiter = newLimiter(o.Concurrency, o.Dependencies.limit(g.info.Dependency))
 	g.words = newWords(o.Render, o.Words)
 	g.events = newEvents(o.Observer, o.Observe, &g.counters)
 	if err := errors.Join(g.buildArguments(), g.buildFallback()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/toolguard-go/toolguard/internal/infer"
@@ -26,6 +27,17 @@ func setDefault[T comparable](v *T, d T) {
 // what would have been right.
 func badOption(field string, value any, want string) error {
 	return fmt.Errorf("toolguard: Options.%s is %v, want %s", field, value, want)
+}
+
+// longest is the longest time an option may be: four times as much still is a
+// [time.Duration].
+const longest time.Duration = 1 << 60
+
+func durationOption(field string, d time.Duration) error {
+	if d < 0 || d > longest {
+		return badOption(field, d, fmt.Sprintf("between 0 and %v", longest))
+	}
+	return nil
 }
 
 func notNegative[T cmp.Ordered](field string, v T) error {
@@ -119,4 +131,36 @@ func checkName(field, name string) error {
 		return fmt.Errorf("toolguard: %s is %q, want 1 to 256 bytes of printable characters without spaces and quotes", field, preview(name))
 	}
 	return nil
+}
+
+// apart copies v with every slice and map in it, so that whoever gave it, or gets
+// it, may go on changing theirs. What pointers, functions and interfaces refer to
+// stays shared.
+func apart[T any](v T) T {
+	detach(reflect.ValueOf(&v).Elem())
+	return v
+}
+
+func detach(v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() {
+				detach(f)
+			}
+		}
+	case v.Kind() == reflect.Slice && !v.IsNil():
+		own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(own, v)
+		v.Set(own)
+		for i := 0; v.Type().Elem().Kind() == reflect.Struct && i < v.Len(); i++ {
+			detach(v.Index(i))
+		}
+	case v.Kind() == reflect.Map && !v.IsNil():
+		own := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for key, value := range v.Seq2() {
+			own.SetMapIndex(key, value)
+		}
+		v.Set(own)
+	}
 }

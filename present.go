@@ -31,6 +31,9 @@ func (c *call) present() {
 		if inner := c.failure.adopted; inner != nil {
 			c.failure.incident = inner.Error.Incident
 			c.notes = append(c.notes, inner.Notes...)
+			if inner.Error.Outcome != c.outcome {
+				c.failure.adopted, c.failure.Message = nil, "" // its words would speak of its attempts alone
+			}
 		}
 	}
 	c.spell(words)

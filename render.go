@@ -7,7 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/toolguard-go/toolguard/internal/isolate"
 	"github.com/toolguard-go/toolguard/internal/redact"
 	"github.com/toolguard-go/toolguard/prompts"
 )
@@ -127,7 +126,7 @@ func (c *call) redactFurther(text string) string {
 		return text
 	}
 	out, began, r := "", time.Now(), c.rarely()
-	c.mute = c.mute || isolate.Run(context.Background(), redactTime-r.redacting, func(context.Context) error {
+	c.mute = c.mute || c.guard.hanging.redact.Run(context.Background(), redactTime-r.redacting, func(context.Context) error {
 		out = redact(text)
 		return nil
 	}) != nil

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/digest"
-	"github.com/toolguard-go/toolguard/internal/isolate"
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
@@ -132,7 +131,7 @@ func (b *Toolbox) askVisible(ctx context.Context, limit time.Duration, tools ...
 		ctx = context.Background() // as open does
 	}
 	var seen []*boxed
-	err := isolate.Run(ctx, limit, func(ctx context.Context) error {
+	err := b.nobody.hanging.visible.Run(ctx, limit, func(ctx context.Context) error {
 		var found []*boxed
 		for _, t := range tools {
 			if b.visible(ctx, t.guard.info) {

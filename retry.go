@@ -150,7 +150,7 @@ func (p *RetryPolicy) scheduleFor(row *codeRow) schedule {
 // only goes up.
 func (s schedule) delay(n int, limit, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
-		return retryAfter + jitter(retryAfter/10)
+		return longer(retryAfter, jitter(retryAfter/10))
 	}
 	d := float64(s.base) * math.Pow(s.factor, float64(n-1))
 	if !(d < float64(limit)) {
@@ -158,6 +158,9 @@ func (s schedule) delay(n int, limit, retryAfter time.Duration) time.Duration {
 	}
 	return jitter(time.Duration(d))
 }
+
+// longer adds two times that may be as long as there are.
+func longer(a, b time.Duration) time.Duration { return a + min(b, noLimit-a) }
 
 func jitter(d time.Duration) time.Duration {
 	if d <= 0 {
@@ -238,7 +241,7 @@ const (
 	WhyRetryBudget = "retry_budget"    // too many recent calls were retries
 	WhyCallerGone  = "caller_gone"     // the caller stopped waiting
 	WhyRefresh     = "refresh_failed"  // the credentials could not be renewed
-	WhyRunning     = "still_running"   // the attempt was abandoned
+	WhyRunning     = "still_running"   // the attempt was abandoned, or one inside it
 )
 
 // planRetry returns the wait before the next attempt, or why there is none.
@@ -282,7 +285,7 @@ func (c *call) forbidden(s schedule) string {
 	switch {
 	case c.guard.opts.Retry.Off || s.attempts <= 1:
 		return WhyFinal
-	case c.failure.Code == CodeAbandoned:
+	case c.failure.Code == CodeAbandoned || c.last().strays.Load() > 0:
 		return WhyRunning
 	case c.ctx.Err() != nil:
 		return WhyCallerGone
@@ -318,7 +321,7 @@ func (c *call) fits(wait time.Duration) bool {
 		return true
 	}
 	usual := min(c.guard.opts.Timeout.Attempt, end.Sub(c.began))
-	return time.Until(end)-c.reserve() >= wait+usual/2
+	return time.Until(end)-c.reserve() >= longer(wait, usual/2)
 }
 
 // nested says whether this call was made by an attempt of the same tool: only

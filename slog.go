@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
+	"github.com/toolguard-go/toolguard/internal/isolate"
 )
 
 // LogObserver returns an [Observer] that writes each event to a logger: failures
@@ -13,12 +14,15 @@ import (
 // business and permission refusals, retried attempts and answers from elsewhere
 // at Info; the rest at Debug. A nil logger means [slog.Default]. Arguments and results are written
 // only if ObservePolicy asks for them.
-func LogObserver(logger *slog.Logger) Observer { return logObserver{logger} }
+func LogObserver(logger *slog.Logger) Observer { return &logObserver{logger: logger} }
 
-type logObserver struct{ logger *slog.Logger }
+type logObserver struct {
+	logger *slog.Logger
+	errors isolate.Account // whose texts hang
+}
 
 // Observe implements [Observer].
-func (o logObserver) Observe(ctx context.Context, e Event) {
+func (o *logObserver) Observe(ctx context.Context, e Event) {
 	logger := o.logger
 	if logger == nil {
 		logger = slog.Default()
@@ -27,7 +31,7 @@ func (o logObserver) Observe(ctx context.Context, e Event) {
 	if !logger.Enabled(ctx, level) {
 		return
 	}
-	logger.LogAttrs(ctx, level, "tool "+e.Kind.String(), e.attrs()...)
+	logger.LogAttrs(ctx, level, "tool "+e.Kind.String(), e.attrs(&o.errors)...)
 }
 
 func (e *Event) level() slog.Level {
@@ -55,14 +59,14 @@ func (e *Event) failureLevel() slog.Level {
 }
 
 // attrs are the facts of the event that are there.
-func (e *Event) attrs() []slog.Attr {
+func (e *Event) attrs(errs *isolate.Account) []slog.Attr {
 	a := make([]slog.Attr, 0, 24)
 	a = append(a,
 		slog.String("tool", e.Tool), slog.Bool("ok", e.OK), slog.Duration("duration", e.Duration),
 		slog.String("stage", e.Stage.String()), slog.String("decision", e.Decision.String()),
 		slog.String("outcome", e.Outcome.String()), slog.Int("attempts", e.Attempts),
 	)
-	a = e.appendTexts(a)
+	a = e.appendTexts(a, errs)
 	if e.Kind != EventCall {
 		a = append(a, slog.Int("attempt", e.Attempt), slog.Int("requests", e.Requests))
 	}
@@ -86,7 +90,7 @@ func (e *Event) attrs() []slog.Attr {
 
 // appendTexts appends the texts that are not empty. The error's own methods are
 // not trusted here either.
-func (e *Event) appendTexts(a []slog.Attr) []slog.Attr {
+func (e *Event) appendTexts(a []slog.Attr, errs *isolate.Account) []slog.Attr {
 	texts := []struct{ name, value string }{
 		{"call_id", e.CallID}, {"code", string(e.Code)}, {"why", e.Why}, {"incident", e.Incident},
 		{"detail", e.Detail}, {"version", e.ToolVersion}, {"source", e.Source},
@@ -100,7 +104,7 @@ func (e *Event) appendTexts(a []slog.Attr) []slog.Attr {
 		}
 	}
 	if e.Err != nil {
-		a = append(a, slog.String("error", cause.Text(e.Err, 2<<10)))
+		a = append(a, slog.String("error", cause.Text(errs, e.Err, 2<<10)))
 	}
 	if p, ok := e.Err.(*PanicError); ok {
 		a = append(a, slog.String("stack", string(p.Stack)))

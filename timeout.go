@@ -29,8 +29,8 @@ type TimeoutPolicy struct {
 	// Grace is how long a cancelled attempt may take to stop. If zero, 1 s.
 	Grace time.Duration
 	// MaxAbandoned is how many abandoned attempts of the tool may still run
-	// before it is refused. Attempts already under way may add to them, up to
-	// ConcurrencyPolicy.Max. If zero, 8.
+	// before it is refused. Attempts already under way may add to them, as many as
+	// ConcurrencyPolicy lets run at once. If zero, 8.
 	MaxAbandoned int
 	// Classes gives the attempt timeout of a class. "media" is 300 s unless
 	// given here.
@@ -72,12 +72,12 @@ func (p TimeoutPolicy) withDefaults(class string) TimeoutPolicy {
 
 func (p TimeoutPolicy) check(class string) error {
 	errs := []error{
-		notNegative("Timeout.Attempt", p.Attempt), notNegative("Timeout.Budget", p.Budget),
-		notNegative("Timeout.Grace", p.Grace), notNegative("Timeout.MaxAbandoned", p.MaxAbandoned),
+		durationOption("Timeout.Attempt", p.Attempt), durationOption("Timeout.Budget", p.Budget),
+		durationOption("Timeout.Grace", p.Grace), notNegative("Timeout.MaxAbandoned", p.MaxAbandoned),
 	}
 	for name, d := range p.Classes {
-		if d <= 0 {
-			errs = append(errs, badOption(fmt.Sprintf("Timeout.Classes[%q]", name), d, "above zero"))
+		if d <= 0 || d > longest {
+			errs = append(errs, badOption(fmt.Sprintf("Timeout.Classes[%q]", name), d, fmt.Sprintf("above 0, up to %v", longest)))
 		}
 	}
 	if _, known := p.Classes[class]; class != "" && class != "media" && !known && p.Attempt == 0 {
@@ -123,11 +123,14 @@ type attempt struct {
 	stop  atomic.Uint32 // a stopReason
 	state atomic.Uint32
 
+	inside, strays atomic.Int32 // attempts inside this one that run; the abandoned of them
+
 	// What it came to: written by the goroutine that ran it, then read by the
 	// one that leads the call.
 	number   int32
 	returned bool
 	typedNil bool
+	vouched  bool // it succeeded, whatever ended it
 	control  bool
 	result   Result
 	err      error
@@ -279,6 +282,9 @@ func (a *attempt) interrupt(why stopReason) {
 // abandon leaves the attempt's goroutine behind and goes on with the call on this
 // one, unless the tool has come back.
 func (a *attempt) abandon() {
+	if a.state.Load() != attemptRunning {
+		return // mostly: it must not even seem abandoned
+	}
 	n := &a.call.guard.counters
 	n.abandoned.Add(1)
 	if !a.state.CompareAndSwap(attemptRunning, attemptAbandoned) {
@@ -286,6 +292,7 @@ func (a *attempt) abandon() {
 		return
 	}
 	n.everAbandoned.Add(1)
+	a.stray(1)
 	a.call.resume(a)
 }
 
@@ -297,7 +304,7 @@ func (a *attempt) diagnose() *diagnosis {
 	if a.control = a.passesThrough(); a.control {
 		return &diagnosis{Verdict: Verdict{Code: CodeControlFlow}}
 	}
-	d := diagnose(a, a.err, stop, a.call.guard.opts.Classifier)
+	d := diagnose(a, a.err, stop, a.call.guard.reader())
 	d.consult(a.evidence.Load())
 	if p, ok := a.err.(*isolate.PanicError); ok {
 		a.err = &PanicError{Value: p.Value, Stack: p.Stack}
@@ -308,12 +315,12 @@ func (a *attempt) diagnose() *diagnosis {
 // passesThrough asks the host whether the error is its control flow. One that
 // does not answer has said no.
 func (a *attempt) passesThrough() bool {
-	ask := a.call.guard.opts.PassThrough
+	ask, account := a.call.guard.opts.PassThrough, &a.call.guard.hanging.passThrough
 	if ask == nil {
 		return false
 	}
 	yes := false
-	failed := isolate.Run(context.WithoutCancel(a), patience(a), func(context.Context) error {
+	failed := account.Run(context.WithoutCancel(a), patience(a), func(context.Context) error {
 		yes = ask(a.err)
 		return nil
 	})

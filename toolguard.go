@@ -152,10 +152,11 @@ type Guard struct {
 	events   *events
 	door     door
 	counters counters
+	hanging  accounts
 }
 
-// Info returns the tool's info.
-func (g *Guard) Info() Info { return g.info }
+// Info returns the tool's info, a copy of all of it.
+func (g *Guard) Info() Info { return apart(g.info) }
 
 // Call makes a Guard a Tool: a failure is the rendered envelope with a nil
 // error, so that a guard can stand where the bare tool stood. Only errors the
@@ -279,5 +280,4 @@ func (c *call) confirm() {
 // recover: what now?
 func (c *call) recover() {
 	c.fallBack() // to an answer from elsewhere
-	c.remember() // a good answer, for later falls
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/toolguard-go/toolguard/internal/isolate"
 )
 
 // hostile misbehaves as its functions say; nil ones behave.
@@ -170,7 +172,7 @@ func TestText(t *testing.T) { // case f05
 		"long join":        {errors.Join(errors.New(strings.Repeat("x", 990)), errors.New(strings.Repeat("y", 990)), &hostile{}), strings.Repeat("x", 990) + "\n" + strings.Repeat("y", 8)},
 		"50 MB":            {&hostile{text: func() string { return huge }}, strings.Repeat("x", 999)},
 	} {
-		assert.Equal(t, tc.want, Text(tc.err, 999), name)
+		assert.Equal(t, tc.want, Text(nil, tc.err, 999), name)
 	}
 }
 
@@ -179,7 +181,7 @@ func TestTextStaysInItsLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := string(rapid.SliceOf(rapid.Byte()).Draw(t, "raw"))
 		limit := rapid.IntRange(0, 40).Draw(t, "limit")
-		got := Text(errors.New(raw), limit)
+		got := Text(nil, errors.New(raw), limit)
 		require.True(t, utf8.ValidString(got))
 		if utf8.ValidString(raw) {
 			require.LessOrEqual(t, len(got), limit)
@@ -194,34 +196,35 @@ func TestBlockingText(t *testing.T) {
 		defer close(release)
 		err := errors.Join(io.EOF, &hostile{text: func() string { <-release; return "late" }})
 		began := time.Now()
-		assert.Equal(t, Unavailable, Text(err, 100))
+		assert.Equal(t, Unavailable, Text(nil, err, 100))
 		assert.Equal(t, Patience, time.Since(began))
 	})
 }
 
-// Errors that hang do not pile up: from the 65th on nobody waits for them.
-func TestStuckIsCapped(t *testing.T) {
+// Errors that hang go on the account of whose they are: nobody else's are waited
+// for any less.
+func TestHangingErrorsGoOnAnAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
+		var one, other isolate.Account
 		var wg sync.WaitGroup
-		for range maxStuck {
-			wg.Go(func() { assert.False(t, Within(func() { <-release })) })
+		hangs := &hostile{text: func() string { <-release; return "late" }}
+		for range isolate.MaxStuck {
+			wg.Go(func() { assert.Equal(t, Unavailable, Text(&one, hangs, 9)) })
 		}
 		wg.Wait()
 		began := time.Now()
-		assert.False(t, Within(func() {}))
+		assert.False(t, Within(&one, func() {}))
 		assert.Zero(t, time.Since(began))
+		assert.True(t, Within(&other, func() {}))
 		close(release)
-		synctest.Wait()
-		assert.True(t, Within(func() {}))
-		assert.Zero(t, stuck.Load())
 	})
 }
 
 func TestPlainIsCheap(t *testing.T) {
 	err := errors.New("x")
 	assert.LessOrEqual(t, testing.AllocsPerRun(200, func() { Known(err, nil) }), 1.0)
-	assert.Zero(t, testing.AllocsPerRun(200, func() { Text(err, 100) }))
+	assert.Zero(t, testing.AllocsPerRun(200, func() { Text(nil, err, 100) }))
 }
 
 func BenchmarkKnown(b *testing.B) {
@@ -236,7 +239,7 @@ func BenchmarkText(b *testing.B) {
 	err := errors.New("the order could not be found")
 	b.ReportAllocs()
 	for b.Loop() {
-		Text(err, 100)
+		Text(nil, err, 100)
 	}
 }
 
@@ -244,6 +247,6 @@ func BenchmarkTextForeign(b *testing.B) {
 	err := &hostile{}
 	b.ReportAllocs()
 	for b.Loop() {
-		Text(err, 100)
+		Text(nil, err, 100)
 	}
 }

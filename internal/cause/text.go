@@ -3,6 +3,8 @@ package cause
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolguard-go/toolguard/internal/isolate"
 )
 
 // Unavailable stands for a text that could not be had. It is for developers.
@@ -11,8 +13,8 @@ const Unavailable = "(error text not available)"
 // Text returns at most limit bytes of err's text, as valid UTF-8, or
 // [Unavailable] if the error panics, exits, takes longer than [Patience], wraps
 // itself or is a typed nil. Plain and standard errors are asked directly, others
-// on a goroutine.
-func Text(err error, limit int) string {
+// on a goroutine that goes on the account.
+func Text(account *isolate.Account, err error, limit int) string {
 	kind := kindOf(err, nil)
 	switch {
 	case kind.Plain() && kind != KindJoin: // made of strings that are there already
@@ -21,7 +23,7 @@ func Text(err error, limit int) string {
 		return tell(err, limit)
 	}
 	answer := ""
-	if !Within(func() { answer = tell(err, limit) }) {
+	if !Within(account, func() { answer = tell(err, limit) }) {
 		return Unavailable
 	}
 	return answer

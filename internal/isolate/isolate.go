@@ -41,12 +41,13 @@ func Catch(returned *bool, err *error) {
 	*err = ErrExited
 }
 
-// Misbehaved reports whether err is what [Run] says of code that did not return.
+// Misbehaved reports whether err is what [Run] or an [Account] says of code
+// that did not return, or did not begin.
 // It compares and asks err nothing: the methods of the code's own error are
 // foreign too.
 func Misbehaved(err error) bool {
 	_, panicked := err.(*PanicError)
-	return panicked || err == ErrTimeout || err == ErrExited
+	return panicked || err == ErrTimeout || err == ErrExited || err == ErrCrowded
 }
 
 // Run calls f on a goroutine of its own, under a context that ends after limit
