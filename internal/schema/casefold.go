@@ -11,7 +11,8 @@ import (
 // caseMismatches finds members that no property declares but that equal a
 // declared one apart from case, at every level. Go decodes such a member into
 // that property's field, after the schema, which compares exactly, has passed
-// over it. Patterns and additionalProperties do not excuse it.
+// over it. Patterns and additionalProperties do not excuse it; a pattern that
+// spells names out, as ^amount$ does, declares them.
 //
 // It reports false if the document and the schema are too much work together.
 func (s *Schema) caseMismatches(doc *strictjson.Doc) (found []Violation, ok bool) {
@@ -55,11 +56,11 @@ func (w *foldWalk) members(node int32, set []map[string]any) {
 	var folded map[string]string
 	for c := node + 1; c < w.doc.Nodes[node].Next; c = w.doc.Nodes[c].Next {
 		name := w.doc.Key(c)
-		if declares(set, name, w.places.draft) {
+		if declares(set, name, w.places.draft) || w.places.spells(set, name) {
 			continue
 		}
 		if folded == nil {
-			folded = foldAll(declared(set, w.places.draft))
+			folded = foldAll(w.places.named(set))
 			w.steps -= len(folded)
 		}
 		if want, ok := folded[fold(name)]; ok && len(w.found) <= 2*maxViolations {

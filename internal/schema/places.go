@@ -13,16 +13,22 @@ type places struct {
 	resolver
 	draft    int
 	patterns map[string]*regexp.Regexp // of patternProperties
+	spelled  map[string][]string       // the names a pattern admits, if it spells them out
+	leads    map[uintptr][]any         // where the references of a subschema may lead
 }
 
 // newPlaces prepares the walk: patterns are compiled once, not per document.
 func newPlaces(tree any, draft int) places {
-	p := places{resolver: newResolver(tree), draft: draft, patterns: map[string]*regexp.Regexp{}}
+	p := places{resolver: newResolver(tree), draft: draft, leads: leadsOf(tree),
+		patterns: map[string]*regexp.Regexp{}, spelled: map[string][]string{}}
 	walkAll(tree, func(_ string, s map[string]any) {
 		named, _ := s["patternProperties"].(map[string]any)
 		for source := range named {
 			if re, err := regexp.Compile(source); err == nil {
 				p.patterns[source] = re
+				if names := spelledOut(source); names != nil {
+					p.spelled[source] = names
+				}
 			}
 		}
 	})
@@ -73,7 +79,7 @@ func (p *places) closure(schemas ...any) []map[string]any {
 		}
 		seen[identity(s)] = true
 		out = append(out, s)
-		queue = append(queue, p.target(s).schema)
+		queue = append(queue, p.leads[identity(s)]...)
 		for _, sub := range inPlace(s, p.draft) {
 			if sub.pointer != "/not" {
 				queue = append(queue, sub.schema)

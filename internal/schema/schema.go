@@ -171,7 +171,7 @@ func (s *Schema) complete() {
 	sum := sha256.Sum256([]byte(text(s.tree)))
 	s.digest = hex.EncodeToString(sum[:])
 	s.places = newPlaces(s.tree, s.draft)
-	s.branched = namesInBranches(s.tree)
+	s.branched = namesInBranches(s.tree) || len(s.places.spelled) > 0
 	s.fast = accept.Compile(s.tree, accept.Options{Formats: formats, FoldCheck: true})
 	s.requires = s.engine.validate(map[string]any{}, 1) != nil
 	s.flat = s.flat && s.idle()
