@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,11 +120,27 @@ type batch struct {
 	stopped  atomic.Pointer[Code] // why no more calls begin
 }
 
+// tellApart gives the calls of a resumable step steps of their own, by their
+// place: two different calls of one tool must not have one [Key].
+func (b *batch) tellApart() {
+	if b.ctx == nil {
+		return
+	}
+	scope := scopeFrom(b.ctx)
+	if scope.Run == "" || scope.Step == "" {
+		return
+	}
+	for i := range b.calls {
+		setDefault(&b.calls[i].Step, scope.Step+"."+strconv.Itoa(i))
+	}
+}
+
 func (b *Toolbox) newBatch(ctx context.Context, calls []Call, answer func(int, Envelope)) *batch {
 	if b == nil {
 		b = new(Toolbox) // which answers that nobody made it
 	}
 	run := &batch{box: b, ctx: ctx, calls: slices.Clone(calls), answer: answer}
+	run.tellApart()
 	if !b.batch.Off {
 		run.deadline = time.Now().Add(b.batch.Timeout)
 	}

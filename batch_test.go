@@ -575,7 +575,7 @@ func TestCallsOfABatchHaveStepsOfTheirOwn(t *testing.T) {
 	}
 	first := run()
 	assert.Equal(t, first, run())
-	for i, step := range []string{"1.0", "1.1", "outer"} {
+	for i, step := range []string{"1.0", "1.1", "outer.2"} {
 		key, got, _ := strings.Cut(first[i].(string), " ")
 		assert.Equal(t, step, got)
 		assert.Len(t, key, 64)

@@ -77,7 +77,7 @@ func (p TimeoutPolicy) check(class string) error {
 	}
 	for name, d := range p.Classes {
 		if d <= 0 || d > longest {
-			errs = append(errs, badOption(fmt.Sprintf("Timeout.Classes[%q]", name), d, fmt.Sprintf("above 0, up to %v", longest)))
+			errs = append(errs, badOption(fmt.Sprintf("Timeout.Classes[%q]", name), d, fmt.Sprintf("above zero, up to %v", longest)))
 		}
 	}
 	if _, known := p.Classes[class]; class != "" && class != "media" && !known && p.Attempt == 0 {

@@ -130,9 +130,9 @@ type Call struct {
 	Truncated bool
 	// Locale of the words for the model. If empty, RenderPolicy.Locale.
 	Locale string
-	// Step takes the place of Scope.Step, for the tool too. Calls of one batch
-	// share their scope: without steps of their own, two calls of the same tool
-	// in a resumable run would have one [Key]. If empty, Scope.Step stays.
+	// Step takes the place of Scope.Step, for the tool too. If empty, Scope.Step
+	// stays; in a batch of a resumable run the call's place is added to it, so
+	// that two calls of one tool do not have one [Key].
 	Step string
 }
 

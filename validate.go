@@ -195,6 +195,7 @@ func (c *call) judge() {
 		c.rare.mismatch = nil
 	}
 	found, more := c.guard.args.schema.Validate(&c.doc)
+	found = c.folded(found)
 	if c.guard.info.Effect != ReadOnly {
 		found = append(found, masked(&c.doc)...)
 	}

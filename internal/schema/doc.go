@@ -38,5 +38,5 @@
 // Lenient mode reduced to the types, required names and names at its top.
 // Validation has a budget of steps and two seconds: a document that a schema
 // built to take exponential time cannot judge within them is refused with
-// [RuleInternal].
+// [RuleInternal], and so is one too long for the size of a schema's patterns.
 package schema

@@ -23,6 +23,9 @@ func (s *Schema) Validate(doc *strictjson.Doc) (found []Violation, more int) {
 			found, more = []Violation{internal(doc, "panic")}, 0
 		}
 	}()
+	if s.tooMuchToMatch(doc.Text) {
+		return []Violation{internal(doc, "steps")}, 0
+	}
 	if s.accepts(doc) {
 		return nil, 0
 	}
