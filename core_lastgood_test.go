@@ -69,7 +69,21 @@ func TestLastGoodResultsAreBoundedInBytes(t *testing.T) {
 		*down = false
 		askFor(g, n%7)
 	}
+	for range 5 {
+		askFor(g, 1) // in its own place
+	}
 	assert.Equal(t, 3*300, g.Stats().CachedBytes)
+	assert.Equal(t, 3, g.Stats().CachedResults)
+}
+
+func TestLastGoodResultsThatMakeWayAreNoLongerCounted(t *testing.T) {
+	t.Parallel()
+	g, _ := kept(t, toolguard.Fallback{LastGoodMax: 2}, func(string) toolguard.Result { return toolguard.Result{Text: "four"} })
+	for n := range 5 {
+		askFor(g, n)
+	}
+	assert.Equal(t, 2, g.Stats().CachedResults)
+	assert.Equal(t, 8, g.Stats().CachedBytes)
 }
 
 func TestAStandInsControlFlowReachesTheHost(t *testing.T) {

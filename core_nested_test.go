@@ -61,6 +61,9 @@ func TestNoAttemptOverOneThatRunsInside(t *testing.T) {
 			assert.Equal(t, 1, env.Attempts)
 			assert.Equal(t, toolguard.WhyRunning, log.of(toolguard.EventCall)[0].Why)
 			assert.Equal(t, ran.Load(), peak.Load(), "all of one attempt")
+			if ends == time.Hour {
+				assert.Equal(t, toolguard.DecisionStop, log.of(toolguard.EventAttempt)[0].Decision, "no wait for what cannot come")
+			}
 			time.Sleep(2 * time.Hour)
 			assert.Zero(t, leaf.Stats().Abandoned)
 			assert.Greater(t, do(g).Attempts, 0, "another call is free to run")
