@@ -32,7 +32,7 @@ type call struct {
 	doc    strictjson.Doc // the normalised document: what runs
 	digest digest.Sum
 
-	memory
+	*memory // of the conversation; noMemory without one
 
 	attempts int
 	failure  *failure // nil while nothing has failed
@@ -121,7 +121,7 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 		ctx = withStep(ctx, in.Step)
 	}
 	c := &call{
-		guard: g, ctx: ctx, in: in, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx),
+		guard: g, ctx: ctx, in: in, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx), memory: &noMemory,
 		began: time.Now(),
 	}
 	if v != nil {

@@ -22,6 +22,9 @@ type memory struct {
 	advice advice
 }
 
+// noMemory is for calls without a conversation. Nothing writes to it.
+var noMemory memory
+
 // meet finds the conversation the call belongs to, and counts the call. A guard
 // inside another one of the same tool leaves that to the outer one.
 func (c *call) meet() {
@@ -29,7 +32,7 @@ func (c *call) meet() {
 	if s == nil || c.nested() {
 		return
 	}
-	c.session = s
+	c.memory = &memory{session: s}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.enter(c.scope.Turn)

@@ -30,8 +30,10 @@ func plain() Case {
 		{Name: Abandon, New: abandonOf(noop, noArgs, nil)},
 		{Name: Unwatched, New: guardOf("", noop, quick, noArgs, ""), Bounds: []Bound{{Beside: Abandon}}},
 		{Name: AllOn, New: guardOf("", noop, observed, noArgs, ""), Bounds: []Bound{
-			{Beside: Abandon, Time: 1, Allocs: 14, Bytes: 1024},
-			{Beside: Failsafe, Time: 1, Allocs: 9, Stretch: true},
+			// A kibibyte is aimed at; what conversations and guards inside guards
+			// need of every call costs forty bytes more.
+			{Beside: Abandon, Time: 1, Allocs: 14, Bytes: 1088},
+			{Beside: Failsafe, Time: 1, Allocs: 9, Bytes: 1024, Stretch: true},
 		}},
 	}}
 }
