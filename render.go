@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/toolguard-go/toolguard/internal/redact"
@@ -109,9 +110,24 @@ func (c *call) cutRedacted(text string, limit int) string {
 	return out
 }
 
-// authored bounds an author's own sentence; it passes otherwise as it is.
+// authored bounds an author's own sentence and keeps it on one line: values from
+// elsewhere stand in it, and must not look like a label or a next step.
 func (c *call) authored(text string) string {
-	return c.cutRedacted(text, maxQuote)
+	return oneLine(c.cutRedacted(text, maxQuote))
+}
+
+// oneLine puts spaces for line ends and takes out what controls or hides text.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\r', r == '\t', r == '\u0085', r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		default:
+			return r
+		}
+	}, text)
 }
 
 // redactTime bounds what the host's own redactor may take for all the texts of a

@@ -60,14 +60,16 @@ func (c *Catalogue) appendValue(dst []byte, id varID, v *Vars) []byte {
 	}
 }
 
-// appendClean appends s with control characters, line breaks included, as
-// spaces: a value stays inside its line.
+// appendClean appends s with control characters and line breaks as spaces, and
+// without what hides or reorders text: a value stays inside its line.
 func appendClean(dst []byte, s string) []byte {
-	from := len(dst)
-	dst = append(dst, s...)
-	for i := from; i < len(dst); i++ {
-		if dst[i] < ' ' || dst[i] == 0x7f {
-			dst[i] = ' '
+	for _, r := range s {
+		switch {
+		case r == '\u2028', r == '\u2029', unicode.IsControl(r):
+			dst = append(dst, ' ')
+		case r > unicode.MaxLatin1 && unicode.Is(unicode.Cf, r):
+		default:
+			dst = utf8.AppendRune(dst, r)
 		}
 	}
 	return dst
