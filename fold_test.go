@@ -18,18 +18,20 @@ type foldedBase struct {
 
 type foldedInput struct {
 	foldedBase
-	Amount int64                 `json:"amount"`
-	Kind   int                   `json:"kind"`
-	Plain  int                   // no tag: the field's name
-	Skip   int                   `json:"-"`
-	Dash   int                   `json:"-,"`
-	When   time.Time             `json:"when"`
-	Raw    json.RawMessage       `json:"raw"`
-	Any    any                   `json:"any"`
-	Next   *foldedInput          `json:"next"`
-	List   []foldedInput         `json:"list"`
-	Map    map[string]foldedBase `json:"map"`
-	Bad    int                   `json:"a\"b"`
+	Amount int64 `json:"amount"`
+	Kind   int   `json:"kind"`
+	Plain  int   // no tag: the field's name
+	Skip   int   `json:"-"`
+	//lint:ignore SA5008 the odd tag is the point
+	Dash int                   `json:"-,"`
+	When time.Time             `json:"when"`
+	Raw  json.RawMessage       `json:"raw"`
+	Any  any                   `json:"any"`
+	Next *foldedInput          `json:"next"`
+	List []foldedInput         `json:"list"`
+	Map  map[string]foldedBase `json:"map"`
+	//lint:ignore SA5008 the odd tag is the point
+	Bad int `json:"a\"b"`
 }
 
 // Whatever the schema lets pass, no member reaches a field of another spelling.

@@ -237,6 +237,7 @@ func TestVisibleFailsClosed(t *testing.T) {
 				assert.NotContains(t, env.Suggestion, "clock")
 			}), 10*time.Second)
 			//nolint:staticcheck // a host's slip
+			//lint:ignore SA1012 the slip is the point
 			requireEnvelope(t, box.Do(nil, callTo("clock")))
 			_, err := box.Tools(t.Context(), toolguard.ProviderMCP)
 			assert.ErrorContains(t, err, "ToolboxOptions.Visible")

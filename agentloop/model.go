@@ -49,9 +49,11 @@ const defaultAttempt = 300 * time.Second
 // what an error means are the same for models as for tools.
 func newModelGuard(m Model, opts toolguard.Options) (*toolguard.Guard, error) {
 	if opts.Fallback != nil {
+		//lint:ignore ST1005 it begins with a field's name
 		return nil, errors.New("Fallback is set, but nothing stands in for a reply")
 	}
 	if opts.Sessions != nil {
+		//lint:ignore ST1005 it begins with a field's name
 		return nil, errors.New("Sessions are set, but asking the model again is no repeat")
 	}
 	if t := &opts.Timeout; !t.Off && t.Attempt == 0 && len(t.Classes) == 0 {

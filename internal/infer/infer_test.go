@@ -152,13 +152,15 @@ func TestSchemaOfAStruct(t *testing.T) {
 		Named  base `json:"named"`
 		secret string
 		Skip   string `json:"-"`
+		//lint:ignore SA5008 the odd tag is the point
 		Dash   string `json:"-,"`
 		Hidden int    `json:"hidden"`
 		A      int    `json:"a,omitempty"`
 		B      int    `json:"b,omitzero"`
 		Upper  int    `json:"A"`
 		NoTag  bool
-		Odd    string `json:"o\"dd"` // no name that encoding/json takes
+		//lint:ignore SA5008 the odd tag is the point
+		Odd string `json:"o\"dd"` // no name that encoding/json takes
 	}
 	_ = in{}.secret
 	text, err := infer.Schema(reflect.TypeFor[in]())
