@@ -84,6 +84,10 @@ type arguments struct {
 	example     func() json.RawMessage
 }
 
+// maxRepaired is how many violations beyond those listed may remain for repair to
+// begin: a document with more is not repaired in part, but refused as it is.
+const maxRepaired = 1000
+
 // maxRounds bounds how often repaired values are repaired again: a string may
 // hold an object that holds such a string.
 const maxRounds = 4
@@ -243,6 +247,9 @@ func (c *call) repairValues() {
 		m := c.mismatch()
 		if m == nil {
 			break
+		}
+		if m.more > maxRepaired {
+			return // repairing some would not make it valid
 		}
 		if !c.reread(normalize.Values(&c.doc, expect, m.nodes())) {
 			return

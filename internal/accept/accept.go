@@ -12,7 +12,10 @@
 // turn "unsure" into "valid".
 package accept
 
-import "github.com/toolguard-go/toolguard/internal/strictjson"
+import (
+	"github.com/toolguard-go/toolguard/internal/pattern"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
+)
 
 // Options says under which rules a schema is read. The zero value is usable.
 type Options struct {
@@ -87,11 +90,11 @@ func (p *Program) Check(doc *strictjson.Doc) (v Verdict) {
 			v = Verdict{}
 		}
 	}()
-	w := walk{doc: doc, fold: p.fold, steps: stepsPerNode*len(doc.Nodes) + stepsFloor}
-	accepted := w.eval(p.root, 0) && !w.gaveUp
+	w := walk{doc: doc, fold: p.fold, steps: stepsPerNode*len(doc.Nodes) + stepsFloor, matches: pattern.NewBudget(maxMatching)}
+	accepted := w.eval(p.root, 0) && !w.gaveUp && !w.matches.Exhausted()
 	return Verdict{
 		Accepted:         accepted,
 		HasIntegralFloat: accepted && w.integralFloat,
-		Exhausted:        w.steps < 0,
+		Exhausted:        w.steps < 0 || w.matches.Exhausted(),
 	}
 }

@@ -164,10 +164,42 @@ func (n number) compare(m number) int {
 // isMultipleOf expects m to be positive.
 func (n number) isMultipleOf(m number) bool {
 	a, b, ok := align(n, m)
-	if !ok {
-		return new(big.Rat).Quo(n.rat(), m.rat()).IsInt()
+	if ok {
+		return a%b == 0
 	}
-	return a%b == 0
+	x, y := n.big(), m.big()
+	if n.exponent > m.exponent {
+		x.Mul(x, powerOfTen(n.exponent-m.exponent))
+	} else {
+		y.Mul(y, powerOfTen(m.exponent-n.exponent))
+	}
+	return x.Rem(x, y).Sign() == 0
+}
+
+// big returns the mantissa, of any length. A fraction of the two numbers would
+// be reduced first, which takes a hundred times as long.
+func (n number) big() *big.Int {
+	if n.small {
+		return big.NewInt(n.mantissa)
+	}
+	digits, _, _ := bytes.Cut(bytes.ToLower(n.raw), []byte("e"))
+	v, ok := new(big.Int).SetString(string(bytes.ReplaceAll(digits, []byte("."), nil)), 10)
+	if !ok {
+		panic("accept: parsed number is no number: " + string(n.raw))
+	}
+	return v
+}
+
+func powerOfTen(exponent int) *big.Int {
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(exponent)), nil)
+}
+
+// IsMultiple reports whether v is a multiple of divisor, exactly. It is false
+// for what is out of the bounds of this package, or not a positive divisor.
+func IsMultiple(v, divisor json.Number) bool {
+	n, known := parseNumber([]byte(v))
+	m, usable := parseNumber([]byte(divisor))
+	return known && usable && m.compare(number{small: true}) > 0 && n.isMultipleOf(m)
 }
 
 // align brings two small numbers to one exponent.

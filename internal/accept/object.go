@@ -2,10 +2,10 @@ package accept
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/toolguard-go/toolguard/internal/pattern"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -36,7 +36,7 @@ type property struct {
 
 // A patternRule is one entry of patternProperties.
 type patternRule struct {
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 	rule    *node
 }
 
@@ -177,7 +177,7 @@ func (w *walk) member(r *objectRules, p *property, name []byte, c int32) bool {
 	}
 	for _, x := range r.patterns {
 		w.steps--
-		if x.pattern.Match(name) {
+		if x.pattern.Match(name, &w.matches) {
 			known = true
 			if !w.eval(x.rule, c) {
 				return false

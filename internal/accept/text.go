@@ -2,9 +2,10 @@ package accept
 
 import (
 	"encoding/json"
-	"regexp"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/toolguard-go/toolguard/internal/pattern"
 )
 
 // unbounded is the upper bound that a schema does not set.
@@ -13,7 +14,7 @@ const unbounded = 1<<31 - 1
 // textRules are the keywords for strings. Lengths are in code points.
 type textRules struct {
 	min, max int
-	pattern  *regexp.Regexp
+	pattern  *pattern.Pattern
 	format   func(string) bool
 }
 
@@ -34,13 +35,13 @@ func (s schema) textRules() *textRules {
 }
 
 // pattern compiles a regular expression: RE2 syntax, not anchored, as in
-// jsonschema/v5. Matching takes linear time.
-func (s schema) pattern(v any) *regexp.Regexp {
+// jsonschema/v5. Matching is bounded by the budget of the walk.
+func (s schema) pattern(v any) *pattern.Pattern {
 	if v == nil {
 		return nil
 	}
 	source, ok := v.(string)
-	re, err := regexp.Compile(source)
+	re, err := pattern.Compile(source)
 	if !ok || err != nil {
 		s.beyond = true
 	}
@@ -63,13 +64,13 @@ func (s schema) count(keyword string, absent int) int {
 }
 
 // accept looks at s as it is after decoding.
-func (r *textRules) accept(s []byte) bool {
+func (r *textRules) accept(s []byte, matches *pattern.Budget) bool {
 	if r.min > 0 || r.max < unbounded {
 		if n := utf8.RuneCount(s); n < r.min || n > r.max {
 			return false
 		}
 	}
-	if r.pattern != nil && !r.pattern.Match(s) {
+	if r.pattern != nil && !r.pattern.Match(s, matches) {
 		return false
 	}
 	return r.format == nil || r.format(asString(s))

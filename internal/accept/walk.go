@@ -1,6 +1,11 @@
 package accept
 
-import "github.com/toolguard-go/toolguard/internal/strictjson"
+import (
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/pattern"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
+)
 
 // Bounds on one Check. Schemas with alternatives inside recursion can ask for
 // work exponential in the depth of the document.
@@ -10,6 +15,9 @@ const (
 	maxDepth     = 1000
 
 	comparisonsPerStep = 8
+
+	// maxMatching is for patterns that may be costly, all together.
+	maxMatching = 40 * time.Millisecond
 )
 
 // A walk is one evaluation of a document. Once gaveUp is set, no answer of any
@@ -21,6 +29,7 @@ type walk struct {
 	integralFloat bool
 	steps         int // left; negative once the bound was hit
 	depth         int
+	matches       pattern.Budget
 }
 
 // giveUp makes the document undecided. It returns false to end loops early.
@@ -33,7 +42,7 @@ func (w *walk) giveUp() bool {
 // gave up, which ends the walk soon.
 func (w *walk) spent() bool {
 	w.steps--
-	return w.steps < 0 || w.gaveUp
+	return w.steps < 0 || w.gaveUp || w.matches.Exhausted()
 }
 
 // charge takes the steps for n comparisons that are cheaper than a step each.
@@ -70,7 +79,7 @@ func (w *walk) byKind(n *node, v *strictjson.Node, i int32) bool {
 	case strictjson.Number:
 		return n.number == nil || n.number.accept(w.number(v))
 	case strictjson.String:
-		return n.text == nil || n.text.accept(w.text(i))
+		return n.text == nil || n.text.accept(w.text(i), &w.matches)
 	case strictjson.Array:
 		return n.array == nil || w.array(n.array, i)
 	case strictjson.Object:

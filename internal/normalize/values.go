@@ -69,18 +69,33 @@ func Values(doc *strictjson.Doc, expect func(node int32) Expectation, failing []
 // schema accepts integers but not numbers: Go decodes no other spelling into
 // an int. It is meant for a document the schema accepted, costs next to
 // nothing if no number has a fraction or exponent, and calls expect only for
-// those. The result is like that of [Values].
+// those that are integers. The result is like that of [Values].
+//
+// Of a very large document with very many such numbers the later ones stay as
+// they are: finding out what a schema expects of a node takes time linear in
+// the nodes before it.
 func IntegralFloats(doc *strictjson.Doc, expect func(node int32) Expectation) ([]byte, []Change) {
-	r := rewrite{doc: doc}
+	r, passed := rewrite{doc: doc}, 0
 	for i := range doc.Nodes {
-		if doc.Nodes[i].Kind == strictjson.Number && bytes.ContainsAny(doc.Raw(int32(i)), ".eE") {
-			if e := expect(int32(i)); e.Known && e.Types.Has(TInteger) && !e.Types.Has(TNumber) {
-				r.integer(int32(i))
-			}
+		if doc.Nodes[i].Kind != strictjson.Number || !bytes.ContainsAny(doc.Raw(int32(i)), ".eE") {
+			continue
+		}
+		digits, ok := integer(doc.Raw(int32(i)))
+		if !ok {
+			continue
+		}
+		if passed += i; passed > maxPassed {
+			break
+		}
+		if e := expect(int32(i)); e.Known && e.Types.Has(TInteger) && !e.Types.Has(TNumber) {
+			r.replace(IntegralFloat, int32(i), digits)
 		}
 	}
 	return r.apply()
 }
+
+// maxPassed bounds the nodes passed on the way to all the numbers looked at.
+const maxPassed = 10_000_000
 
 func sortedUnique(nodes []int32) []int32 {
 	nodes = slices.Clone(nodes)
@@ -150,12 +165,6 @@ func (r *rewrite) unquote(i int32, types TypeSet) {
 
 func isScalar(kind strictjson.Kind) bool {
 	return kind != strictjson.Array && kind != strictjson.Object
-}
-
-func (r *rewrite) integer(i int32) {
-	if digits, ok := integer(r.doc.Raw(i)); ok {
-		r.replace(IntegralFloat, i, digits)
-	}
 }
 
 // integer keeps the spelling of a number that has digits only.

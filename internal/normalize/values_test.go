@@ -302,3 +302,19 @@ func TestNothingToDoIsFree(t *testing.T) {
 	expect := always(only(TInteger))
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = IntegralFloats(doc, expect) }))
 }
+
+// Asking for every number of a very large document takes quadratic time.
+func TestIntegralFloatsAsksABoundedNumberOfTimes(t *testing.T) {
+	t.Parallel()
+	doc, err := strictjson.Parse([]byte(`{"a":[`+strings.Repeat("1.0,", 100_000)+`0.5]}`), strictjson.Limits{})
+	require.NoError(t, err)
+	asked := 0
+	text, changes := IntegralFloats(&doc, func(int32) Expectation {
+		asked++
+		return Expectation{Types: TInteger, Known: true}
+	})
+	require.NotEmpty(t, changes)
+	require.Less(t, asked, 5_000)
+	require.Greater(t, asked, 1_000)
+	require.True(t, strings.HasPrefix(string(text), `{"a":[1,1,1,`))
+}

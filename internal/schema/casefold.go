@@ -3,8 +3,10 @@ package schema
 import (
 	"encoding/json"
 	"strings"
+	"time"
 	"unicode"
 
+	"github.com/toolguard-go/toolguard/internal/pattern"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -18,24 +20,42 @@ import (
 func (s *Schema) caseMismatches(doc *strictjson.Doc) (found []Violation, ok bool) {
 	w := foldWalk{
 		places: &s.places, doc: doc,
-		steps: stepsFloor + stepsPerNode*len(doc.Nodes),
+		steps:   stepsFloor + stepsPerNode*len(doc.Nodes),
+		look:    stepsPerLook,
+		matches: pattern.NewBudget(maxTime / 2),
 	}
 	w.visit(0, s.places.closure(s.tree))
-	return w.found, w.steps >= 0
+	return w.found, w.steps >= 0 && !w.matches.Exhausted()
 }
 
 type foldWalk struct {
-	places *places
-	doc    *strictjson.Doc
-	steps  int
-	found  []Violation
+	places  *places
+	doc     *strictjson.Doc
+	steps   int
+	look    int            // values until the next look at the clock
+	until   time.Time      // zero until the first look
+	matches pattern.Budget // for the names of members
+	found   []Violation
+}
+
+// spent reports that the walk has to end: it took too many steps, or too long.
+func (w *foldWalk) spent() bool {
+	if w.look--; w.look < 0 {
+		w.look = stepsPerLook
+		if now := time.Now(); w.until.IsZero() {
+			w.until = now.Add(maxTime / 2)
+		} else if now.After(w.until) {
+			w.steps = -1
+		}
+	}
+	return w.steps < 0 || w.matches.Exhausted()
 }
 
 // visit goes through a node with the schemas that may apply to it. Where none
 // does, nothing below is declared and there is nothing to mistake.
 func (w *foldWalk) visit(node int32, set []map[string]any) {
 	n := &w.doc.Nodes[node]
-	if len(set) == 0 || w.steps < 0 || n.Len == 0 || n.Kind < strictjson.Array {
+	if len(set) == 0 || n.Len == 0 || n.Kind < strictjson.Array || w.spent() {
 		return
 	}
 	if n.Kind == strictjson.Object {
@@ -43,10 +63,12 @@ func (w *foldWalk) visit(node int32, set []map[string]any) {
 	}
 	index := 0
 	for c := node + 1; c < n.Next; c = w.doc.Nodes[c].Next {
-		sub := w.places.child(set, w.doc, c, index)
+		sub := w.places.child(set, w.doc, c, index, &w.matches)
 		w.steps -= 1 + len(set) + len(sub)
 		w.visit(c, sub)
-		index++
+		if index++; w.spent() {
+			return
+		}
 	}
 }
 

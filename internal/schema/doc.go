@@ -36,7 +36,9 @@
 //
 // A schema above 1 MiB, 128 levels or 5,000 subschemas is refused, or in
 // Lenient mode reduced to the types, required names and names at its top.
-// Validation has a budget of steps and two seconds: a document that a schema
-// built to take exponential time cannot judge within them is refused with
-// [RuleInternal], and so is one too long for the size of a schema's patterns.
+// Validation has a budget of steps, and a tenth of a second or so: a document
+// that cannot be judged within them is refused with [RuleInternal], "steps". That
+// is what a schema built to take exponential time gets, and a pattern of many
+// states on a long text. Of more than 10,000 failed keywords the rest is not
+// counted.
 package schema

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/toolguard-go/toolguard/internal/accept"
+	"github.com/toolguard-go/toolguard/internal/pattern"
 )
 
 // baseURI names the schema inside the compiler; references are relative to it.
@@ -36,7 +40,7 @@ func newEngine(tree any) (e *engine, err error) {
 	c.LoadURL = refuse
 	c.AssertFormat = true
 	c.Formats = formatTable(tree)
-	c.RegisterExtension("steps", nil, e.steps)
+	c.RegisterExtension(stepsName, nil, e.steps)
 	if err := c.AddResource(baseURI, strings.NewReader(text(tree))); err != nil {
 		return nil, describe(err)
 	}
@@ -44,6 +48,7 @@ func newEngine(tree any) (e *engine, err error) {
 		return nil, describe(err)
 	}
 	e.root, _, _ = strings.Cut(e.compiled.Location, "#")
+	detach(e.compiled, map[*jsonschema.Schema]bool{})
 	return e, nil
 }
 
@@ -76,9 +81,12 @@ func formatTable(tree any) map[string]func(any) bool {
 const (
 	stepsFloor   = 20_000
 	stepsPerNode = 50
-	maxTime      = 2 * time.Second
+	maxTime      = 120 * time.Millisecond
 	stepsPerLook = 64 // at the clock
 )
+
+// stepsName is the keyword that [steps] poses as.
+const stepsName = "steps"
 
 var errSteps = errors.New("schema: validation takes too many steps")
 
@@ -105,14 +113,16 @@ func (e *engine) validate(v any, nodes int) (err error) {
 // steps counts the subschemas applied to values. It poses as an extension of
 // the validator, which calls it once for each.
 type steps struct {
-	left  int
-	look  int // steps until the next look at the clock
-	until time.Time
+	left    int
+	look    int // steps until the next look at the clock
+	until   time.Time
+	matches pattern.Budget
 }
 
 // start gives one validation its budget.
 func (st *steps) start(n int) {
 	st.left, st.look, st.until = n, stepsPerLook, time.Now().Add(maxTime)
+	st.matches = pattern.NewBudget(maxTime)
 }
 
 // late looks at the clock now and then.
@@ -129,7 +139,14 @@ func (st *steps) late() bool {
 func (st *steps) Compile(_ jsonschema.CompilerContext, m map[string]any) (jsonschema.ExtSchema, error) {
 	enum, _ := m["enum"].([]any)
 	patterns, _ := m["patternProperties"].(map[string]any)
-	return &step{st, 1 + len(enum)/16, 1 + 4*len(patterns)}, nil
+	own := &step{steps: st, fixed: 1 + len(enum)/16, perChild: 1 + 4*len(patterns)}
+	if source, ok := m["pattern"].(string); ok {
+		own.pattern, _ = pattern.Compile(source) // the compiler has seen it already
+	}
+	if divisor, ok := m["multipleOf"].(json.Number); ok && tameNumber(string(divisor)) {
+		own.multipleOf = divisor
+	}
+	return own, nil
 }
 
 // step is one subschema's share of the work on a value.
@@ -137,23 +154,36 @@ type step struct {
 	*steps
 	fixed    int
 	perChild int // in quarters
+
+	// What the validator would take any time for.
+	pattern    *pattern.Pattern
+	multipleOf json.Number
 }
 
 // Validate is called for each value the subschema was applied to, after what
-// is below it. It finds no fault of its own; the panic is the only way out of
-// the validator, and [engine.validate] catches it.
-func (s *step) Validate(_ jsonschema.ValidationContext, v any) error {
+// is below it. The panic is the only way out of the validator, and
+// [engine.validate] catches it.
+func (s *step) Validate(ctx jsonschema.ValidationContext, v any) error {
 	s.left -= s.fixed
+	var fault error
 	switch v := v.(type) {
 	case map[string]any:
 		s.left -= s.perChild * len(v) / 4
 	case []any:
 		s.left -= len(v) / 4
+	case string:
+		if s.pattern != nil && !s.pattern.MatchString(v, &s.matches) {
+			fault = ctx.Error("pattern", "does not match")
+		}
+	case json.Number:
+		if s.multipleOf != "" && !accept.IsMultiple(v, s.multipleOf) {
+			fault = ctx.Error("multipleOf", "is no multiple")
+		}
 	}
-	if s.left < 0 || s.late() {
+	if s.left < 0 || s.matches.Exhausted() || s.late() {
 		panic(errSteps)
 	}
-	return nil
+	return fault
 }
 
 // describe turns a compiler's error into one line for developers.

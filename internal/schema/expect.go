@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/toolguard-go/toolguard/internal/normalize"
+	"github.com/toolguard-go/toolguard/internal/pattern"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -13,13 +14,13 @@ import (
 // depends on the document (if, not, dependent schemas, dynamic references) or
 // takes too long to find out.
 func (s *Schema) Expect(doc *strictjson.Doc, node int32) normalize.Expectation {
-	e := expecter{places: &s.places, visits: maxVisits}
+	e := expecter{places: &s.places, visits: maxVisits, matches: pattern.NewBudget(maxLookup)}
 	a := e.at(s.tree, pathTo(doc, node))
 	return normalize.Expectation{
 		Types:    a.types,
 		Enum:     a.enum,
 		Optional: s.optional(doc, node),
-		Known:    a.known && e.visits >= 0,
+		Known:    a.known && e.visits >= 0 && !e.matches.Exhausted(),
 	}
 }
 
@@ -150,7 +151,8 @@ func (a allowance) or(b allowance) allowance {
 // do not exist in a compiled schema, and every hop shortens the path.
 type expecter struct {
 	*places
-	visits int
+	visits  int
+	matches pattern.Budget
 }
 
 // at works out what a schema allows at the end of path, seen from the value it
@@ -242,7 +244,7 @@ func (e *expecter) own(m map[string]any, path []hop) allowance {
 		}
 		return out
 	}
-	for _, sub := range e.member(m, next.name) {
+	for _, sub := range e.member(m, next.name, &e.matches) {
 		out = out.and(e.at(sub, path[1:]))
 	}
 	return out

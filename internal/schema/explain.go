@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolguard-go/toolguard/internal/near"
+	"github.com/toolguard-go/toolguard/internal/pattern"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -110,30 +111,35 @@ func (s *Schema) missing(doc *strictjson.Doc, l leaf, v Violation) []Violation {
 func (s *Schema) unknown(doc *strictjson.Doc, l leaf, v Violation) []Violation {
 	if l.keyword == "unevaluatedProperties" {
 		object := find(doc, parent(l.path))
-		return []Violation{s.stranger(doc, object, v.Node, v)}
+		return []Violation{s.stranger(doc, v.Node, v, s.open(doc, object))}
 	}
 	var out []Violation
-	own := []map[string]any{l.owner}
+	open := s.open(doc, v.Node)
+	own, matches := []map[string]any{l.owner}, pattern.NewBudget(maxLookup)
 	for c := v.Node + 1; c < doc.Nodes[v.Node].Next; c = doc.Nodes[c].Next {
 		name := doc.Key(c)
-		if declares(own, name, s.draft) || s.places.matched(own, name) || len(out) > 2*maxViolations {
+		if declares(own, name, s.draft) || s.places.matched(own, name, &matches) || len(out) > 2*maxViolations {
 			continue
 		}
-		out = append(out, s.stranger(doc, v.Node, c, v))
+		out = append(out, s.stranger(doc, c, v, open))
 	}
 	return out
 }
 
-// stranger describes member c of an object that may not be there.
-func (s *Schema) stranger(doc *strictjson.Doc, object, c int32, v Violation) Violation {
+// open returns the declared names that an object does not have, sorted.
+func (s *Schema) open(doc *strictjson.Doc, object int32) (names []string) {
 	given := members(doc, object)
-	var open []string
 	for name := range declared(s.places.at(doc, object), s.draft) {
 		if _, ok := given[name]; !ok {
-			open = append(open, name)
+			names = append(names, name)
 		}
 	}
-	slices.Sort(open)
+	slices.Sort(names)
+	return names
+}
+
+// stranger describes member c of an object that may not be there.
+func (s *Schema) stranger(doc *strictjson.Doc, c int32, v Violation, open []string) Violation {
 	v.Name = doc.Key(c)
 	v.Node, v.Path = c, doc.Pointer(c)
 	v.Kind, v.Got = kindOf(doc, c), strictjson.Preview(doc.Raw(c), maxGot)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/toolguard-go/toolguard/internal/pattern"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -29,9 +30,10 @@ func (s *Schema) UnknownTop(doc *strictjson.Doc) []string {
 		}
 	}
 	var unknown []string
+	matches := pattern.NewBudget(maxLookup)
 	for c := int32(1); c < doc.Nodes[0].Next; c = doc.Nodes[c].Next {
 		name := doc.Key(c)
-		if !declares(set, name, s.draft) && !s.places.matched(set, name) {
+		if !declares(set, name, s.draft) && !s.places.matched(set, name, &matches) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -39,11 +41,11 @@ func (s *Schema) UnknownTop(doc *strictjson.Doc) []string {
 }
 
 // matched reports whether a pattern of the set speaks about name.
-func (p *places) matched(set []map[string]any, name string) bool {
+func (p *places) matched(set []map[string]any, name string, matches *pattern.Budget) bool {
 	for _, s := range set {
 		patterns, _ := s["patternProperties"].(map[string]any)
 		for source := range patterns {
-			if re := p.patterns[source]; re != nil && re.MatchString(name) {
+			if re := p.patterns[source]; re != nil && re.MatchString(name, matches) {
 				return true
 			}
 		}

@@ -74,10 +74,17 @@ func (s *Schema) leaves(e *jsonschema.ValidationError) []leaf {
 	}
 	var out []leaf
 	for _, cause := range e.Causes {
+		if len(out) >= maxLeaves {
+			break
+		}
 		out = append(out, s.leaves(cause)...)
 	}
 	return out
 }
+
+// maxLeaves bounds the failed keywords that are told apart. A document with more
+// has more violations than anybody counts.
+const maxLeaves = 10_000
 
 // leaf locates one failed keyword. What failed inside a metaschema has no owner
 // in the tree and is told by the keyword's name alone.

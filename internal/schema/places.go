@@ -1,9 +1,10 @@
 package schema
 
 import (
-	"regexp"
 	"strconv"
+	"time"
 
+	"github.com/toolguard-go/toolguard/internal/pattern"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -12,19 +13,19 @@ import (
 type places struct {
 	resolver
 	draft    int
-	patterns map[string]*regexp.Regexp // of patternProperties
-	spelled  map[string][]string       // the names a pattern admits, if it spells them out
-	leads    map[uintptr][]any         // where the references of a subschema may lead
+	patterns map[string]*pattern.Pattern // of patternProperties
+	spelled  map[string][]string         // the names a pattern admits, if it spells them out
+	leads    map[uintptr][]any           // where the references of a subschema may lead
 }
 
 // newPlaces prepares the walk: patterns are compiled once, not per document.
 func newPlaces(tree any, draft int) places {
 	p := places{resolver: newResolver(tree), draft: draft, leads: leadsOf(tree),
-		patterns: map[string]*regexp.Regexp{}, spelled: map[string][]string{}}
+		patterns: map[string]*pattern.Pattern{}, spelled: map[string][]string{}}
 	walkAll(tree, func(_ string, s map[string]any) {
 		named, _ := s["patternProperties"].(map[string]any)
 		for source := range named {
-			if re, err := regexp.Compile(source); err == nil {
+			if re, err := pattern.Compile(source); err == nil {
 				p.patterns[source] = re
 				if names := spelledOut(source); names != nil {
 					p.spelled[source] = names
@@ -100,30 +101,35 @@ func (p *places) target(s map[string]any) spot {
 	return to
 }
 
+// maxLookup bounds the matching of names for one violation: it only decides how
+// the violation is worded.
+const maxLookup = 2 * time.Millisecond
+
 // at returns all schemas that may apply to a node.
 func (p *places) at(doc *strictjson.Doc, node int32) []map[string]any {
 	set := p.closure(p.root)
+	matches := pattern.NewBudget(maxLookup)
 	for i := int32(0); i != node; {
 		child, index := i+1, 0
 		for doc.Nodes[child].Next <= node {
 			child = doc.Nodes[child].Next
 			index++
 		}
-		set = p.child(set, doc, child, index)
+		set = p.child(set, doc, child, index, &matches)
 		i = child
 	}
 	return set
 }
 
 // child returns the schemas of a child, given those of its parent.
-func (p *places) child(set []map[string]any, doc *strictjson.Doc, child int32, index int) []map[string]any {
+func (p *places) child(set []map[string]any, doc *strictjson.Doc, child int32, index int, matches *pattern.Budget) []map[string]any {
 	var subs []any
 	for _, s := range set {
 		if hidesSiblings(s, p.draft) {
 			continue
 		}
 		if doc.Nodes[child].KeyEnd > 0 {
-			subs = append(subs, p.member(s, doc.Key(child))...)
+			subs = append(subs, p.member(s, doc.Key(child), matches)...)
 		} else if sub, ok := element(s, index); ok {
 			subs = append(subs, sub)
 		}
@@ -132,7 +138,7 @@ func (p *places) child(set []map[string]any, doc *strictjson.Doc, child int32, i
 }
 
 // member returns what s itself says about the member called name.
-func (p *places) member(s map[string]any, name string) []any {
+func (p *places) member(s map[string]any, name string, matches *pattern.Budget) []any {
 	var subs []any
 	named, _ := s["properties"].(map[string]any)
 	if sub, ok := named[name]; ok {
@@ -140,7 +146,7 @@ func (p *places) member(s map[string]any, name string) []any {
 	}
 	patterns, _ := s["patternProperties"].(map[string]any)
 	for source, sub := range patterns {
-		if re := p.patterns[source]; re != nil && re.MatchString(name) {
+		if re := p.patterns[source]; re != nil && re.MatchString(name, matches) {
 			subs = append(subs, sub)
 		}
 	}

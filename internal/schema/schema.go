@@ -49,7 +49,6 @@ type Schema struct {
 	branched    bool
 	requires    bool
 	flat        bool
-	patterns    int // the size of the largest pattern's program
 	rewritten   []Note
 	notEnforced []Note
 }
@@ -173,7 +172,6 @@ func (s *Schema) complete() {
 	s.digest = hex.EncodeToString(sum[:])
 	s.places = newPlaces(s.tree, s.draft)
 	s.branched = namesInBranches(s.tree) || len(s.places.spelled) > 0
-	s.patterns = patternSize(s.tree)
 	s.fast = accept.Compile(s.tree, accept.Options{Formats: formats, FoldCheck: true})
 	s.requires = s.engine.validate(map[string]any{}, 1) != nil
 	s.flat = s.flat && s.idle()
