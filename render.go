@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/toolguard-go/toolguard/internal/redact"
@@ -113,21 +112,7 @@ func (c *call) cutRedacted(text string, limit int) string {
 // authored bounds an author's own sentence and keeps it on one line: values from
 // elsewhere stand in it, and must not look like a label or a next step.
 func (c *call) authored(text string) string {
-	return oneLine(c.cutRedacted(text, maxQuote))
-}
-
-// oneLine puts spaces for line ends and takes out what controls or hides text.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\r', r == '\t', r == '\u0085', r == '\u2028', r == '\u2029':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-			return -1
-		default:
-			return r
-		}
-	}, text)
+	return string(c.guard.catalogue(c.in.Locale).AppendLine(nil, c.cutRedacted(text, maxQuote)))
 }
 
 // redactTime bounds what the host's own redactor may take for all the texts of a

@@ -3,7 +3,6 @@ package toolguard
 import (
 	"strings"
 
-	"github.com/toolguard-go/toolguard/internal/strictjson"
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
@@ -72,54 +71,4 @@ func appendLine(b []byte, text string) []byte {
 		return b
 	}
 	return append(append(b, '\n'), text...)
-}
-
-// poses reports whether a result could be taken for an answer of the guard.
-func poses(content string, w *prompts.Catalogue) bool {
-	start := trimStart(content)
-	switch {
-	case start == "":
-		return false
-	case start[0] == '{':
-		return strings.HasPrefix(trimStart(start[1:]), `"ok"`) || envelopeLike(start)
-	default:
-		return w.HasLabel(bounded(start, 256))
-	}
-}
-
-// envelopeLike reports whether a JSON object has the members of an envelope, in
-// whatever order and spelling. Most objects need no parsing to see that.
-// trimStart drops white space and byte order marks.
-func trimStart(s string) string {
-	for s != "" {
-		switch {
-		case s[0] == ' ', s[0] == '\t', s[0] == '\r', s[0] == '\n':
-			s = s[1:]
-		case strings.HasPrefix(s, "\ufeff"):
-			s = s[len("\ufeff"):]
-		default:
-			return s
-		}
-	}
-	return s
-}
-
-func envelopeLike(object string) bool {
-	if !strings.Contains(object, `ok"`) && !strings.Contains(object, `\u00`) {
-		return false
-	}
-	doc, err := strictjson.Parse([]byte(object), strictjson.Limits{})
-	if err != nil {
-		return false
-	}
-	ok, has := doc.Member(0, "ok")
-	if kind := doc.Nodes[ok].Kind; !has || kind != strictjson.True && kind != strictjson.False {
-		return false
-	}
-	for _, name := range []string{"error", "suggestion", "result", "notes", "call_id"} {
-		if _, has := doc.Member(0, name); has {
-			return true
-		}
-	}
-	return false
 }

@@ -22,7 +22,7 @@ const maxPath = 160
 func (c *call) violationsIn(words *prompts.Catalogue) (out []Violation, more int) {
 	f := c.failure.faults()
 	if own := c.failure; own.field != "" && own.Message != "" {
-		return []Violation{c.fieldViolation(own)}, 0
+		return []Violation{c.fieldViolation(words, own)}, 0
 	}
 	if f.syntax != nil || f.notObject != "" {
 		return []Violation{c.syntaxIn(words)}, 0
@@ -57,9 +57,9 @@ func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violat
 }
 
 // fieldViolation names the argument an author refused, in the author's words.
-func (c *call) fieldViolation(f *failure) Violation {
+func (c *call) fieldViolation(words *prompts.Catalogue, f *failure) Violation {
 	path := "/" + strings.ReplaceAll(strings.TrimPrefix(f.field, "/"), ".", "/")
-	return Violation{Path: path, Rule: string(f.Code), Message: c.cutRedacted(path, maxPath) + ": " + sentence(c.authored(f.Message))}
+	return Violation{Path: path, Rule: string(f.Code), Message: string(words.AppendLine(nil, c.cutRedacted(path, maxPath))) + ": " + sentence(c.authored(f.Message))}
 }
 
 // syntaxIn says why the text is not one JSON object, with its beginning.

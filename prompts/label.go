@@ -6,41 +6,113 @@ import (
 	"unicode/utf8"
 )
 
-// HasLabel reports whether text, after white space and invisible characters,
-// begins with a label of c or of a built-in catalogue, in any letter case. Such
-// a text could be taken for an answer of the guard.
+// HasLabel reports whether text begins with something that looks like a label of
+// c or of a built-in catalogue: in any letter case, spacing and width, behind
+// white space, invisible characters and the marks of Markdown. Such a text could
+// be taken for an answer of the guard.
 func (c *Catalogue) HasLabel(text string) bool {
-	text = strings.TrimLeftFunc(text, invisible)
-	return hasPrefixOf(text, c.labels) || hasPrefixOf(text, English().labels) || hasPrefixOf(text, Chinese().labels)
+	text = strings.TrimLeftFunc(text, ornament)
+	return resemblesAny(text, c.labels) || resemblesAny(text, English().labels) || resemblesAny(text, Chinese().labels)
 }
+
+// ornament reports what may stand before a label without hiding it.
+func ornament(r rune) bool { return invisible(r) || strings.ContainsRune("*_#>`~-", r) }
 
 func invisible(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r)
 }
 
-func hasPrefixOf(text string, labels []string) bool {
+func resemblesAny(text string, labels []string) bool {
 	for _, label := range labels {
-		if len(text) >= len(label) && strings.EqualFold(text[:len(label)], label) {
+		if resembles(text, label) {
 			return true
 		}
 	}
 	return false
 }
 
-// appendQuotable appends foreign text so that it stays inside its quotation: it
-// cannot close it, break the line, or show a label of the guard.
+// resembles compares the beginning of text with a label by what is seen.
+func resembles(text, label string) bool {
+	for _, want := range label {
+		if invisible(want) {
+			continue
+		}
+		r, size := firstVisible(text)
+		if size == 0 || appearance(r) != appearance(want) {
+			return false
+		}
+		text = text[size:]
+	}
+	return true
+}
+
+// firstVisible returns the first character that is not invisible, and where it
+// ends; the size is 0 if there is none.
+func firstVisible(text string) (r rune, end int) {
+	for end < len(text) {
+		r, size := utf8.DecodeRuneInString(text[end:])
+		if end += size; !invisible(r) {
+			return r, end
+		}
+	}
+	return 0, 0
+}
+
+// appearance gives characters that look alike the same form: letters of any
+// case, full-width ASCII, brackets of any kind.
+func appearance(r rune) rune {
+	if r >= '\uff01' && r <= '\uff5e' {
+		r -= '\uff01' - '!'
+	}
+	switch r {
+	case '【', '〔', '〖', '「', '『', '⟦', '❲':
+		return '['
+	case '】', '〕', '〗', '」', '』', '⟧', '❳':
+		return ']'
+	}
+	return unicode.ToLower(r)
+}
+
+// AppendLine appends text from elsewhere so that it stays inside its line: line
+// ends and control characters become spaces, what hides or reorders text goes,
+// and what looks like a label of the guard loses its bracket. What it appends is
+// valid UTF-8.
+func (c *Catalogue) AppendLine(dst []byte, text string) []byte {
+	return c.appendForeign(dst, text, false)
+}
+
+// appendQuotable is AppendLine for a text that must not close its quotation.
 func (c *Catalogue) appendQuotable(dst []byte, text string) []byte {
+	return c.appendForeign(dst, text, true)
+}
+
+func (c *Catalogue) appendForeign(dst []byte, text string, quoted bool) []byte {
+	plain := plainPrefix(text)
+	dst, text = append(dst, text[:plain]...), text[plain:]
 	for i, r := range text {
 		switch {
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+		case r == '\u2028', r == '\u2029', unicode.IsControl(r):
 			dst = append(dst, ' ')
-		case strings.ContainsRune("\"“”„‟「」『』«»＂", r):
+		case r >= utf8.RuneSelf && unicode.Is(unicode.Cf, r):
+		case quoted && strings.ContainsRune("\"“”„‟「」『』«»＂", r):
 			dst = append(dst, '\'')
-		case (r == '[' || r == '【') && c.HasLabel(text[i:]):
+		case appearance(r) == '[' && c.HasLabel(text[i:]):
 			dst = append(dst, '(')
+		case r == utf8.RuneError:
+			dst = append(dst, "\uFFFD"...)
 		default:
 			dst = utf8.AppendRune(dst, r)
 		}
 	}
 	return dst
+}
+
+// plainPrefix returns how much of text is printable ASCII that means nothing.
+func plainPrefix(text string) int {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f || c == '[' || c == '"' {
+			return i
+		}
+	}
+	return len(text)
 }

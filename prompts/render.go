@@ -7,8 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxListed bounds how many items of a list a phrase names.
-const maxListed = 12
+// What a phrase names of a list: so many items, and no more of them than fit into
+// so many bytes.
+const (
+	maxListed      = 12
+	maxListedBytes = 280
+)
 
 var noVars Vars
 
@@ -46,7 +50,7 @@ func (c *Catalogue) appendValue(dst []byte, id varID, v *Vars) []byte {
 	case id == varText:
 		return c.appendQuotable(dst, v.Text)
 	case id.isText():
-		return appendClean(dst, v.text(id))
+		return c.AppendLine(dst, v.text(id))
 	case id.isDuration():
 		return c.appendDuration(dst, v.duration(id), id == varTimeout)
 	case id == varAt:
@@ -58,21 +62,6 @@ func (c *Catalogue) appendValue(dst []byte, id varID, v *Vars) []byte {
 		}
 		return c.appendList(dst, v.list(id), more, c.lastSeparator(id))
 	}
-}
-
-// appendClean appends s with control characters and line breaks as spaces, and
-// without what hides or reorders text: a value stays inside its line.
-func appendClean(dst []byte, s string) []byte {
-	for _, r := range s {
-		switch {
-		case r == '\u2028', r == '\u2029', unicode.IsControl(r):
-			dst = append(dst, ' ')
-		case r > unicode.MaxLatin1 && unicode.Is(unicode.Cf, r):
-		default:
-			dst = utf8.AppendRune(dst, r)
-		}
-	}
-	return dst
 }
 
 // lastSeparator returns what stands before the last item of a list.
@@ -90,7 +79,7 @@ func (c *Catalogue) lastSeparator(id varID) string {
 // appendList joins items, and counts those that are too many to be listed and
 // the more that were not given.
 func (c *Catalogue) appendList(dst []byte, items []string, more int, last string) []byte {
-	shown := items[:min(len(items), maxListed)]
+	shown := fitting(items)
 	more += len(items) - len(shown)
 	for i, item := range shown {
 		switch {
@@ -100,13 +89,24 @@ func (c *Catalogue) appendList(dst []byte, items []string, more int, last string
 		default:
 			dst = append(dst, c.marks.comma...)
 		}
-		dst = appendClean(dst, item)
+		dst = c.AppendLine(dst, item)
 	}
 	if more > 0 {
 		dst = append(dst, c.marks.comma...)
 		dst = c.render(dst, &c.more, &Vars{Count: more})
 	}
 	return dst
+}
+
+// fitting returns the items that are named: the first in any case.
+func fitting(items []string) []string {
+	size := 0
+	for i, item := range items {
+		if size += len(item) + len(", "); i >= maxListed || i > 0 && size > maxListedBytes {
+			return items[:i]
+		}
+	}
+	return items
 }
 
 // appendInstant rounds up, so that nobody comes too early. It prints the offset
