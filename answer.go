@@ -32,6 +32,7 @@ func (c *call) answer() (e Envelope) {
 		e.Result = *c.result
 	} else {
 		c.answerFailure(&e)
+		c.fit(&e)
 	}
 	return e
 }
@@ -60,7 +61,7 @@ func (c *call) answerFailure(e *Envelope) {
 	e.cause, e.control = f.err, f.control
 	e.Error = &Failure{
 		Category: f.row().category, Code: f.Code, Retryable: resend, Outcome: c.outcome,
-		RetryAfter: f.RetryAfter, Quote: c.quote(e.words),
+		RetryAfter: f.RetryAfter, Quote: c.quote(e.words, maxQuote),
 		Example: f.faults().example, Incident: f.incident,
 	}
 	e.Error.Violations, e.Error.More = c.violationsIn(e.words)
@@ -197,21 +198,24 @@ func (c *call) outcomePhrase() (prompts.Outcome, bool) {
 	}
 }
 
-// maxQuote bounds foreign text in an envelope, in bytes.
-const maxQuote = 300
+// maxQuote bounds foreign text in an envelope, in bytes; below leastQuote it says
+// too little to be quoted.
+const (
+	maxQuote   = 300
+	leastQuote = 80
+)
 
 // quote frames what the tool said as data: only a chain of plain texts, unless
 // the policy quotes every cause. The text is redacted before it is cut.
-func (c *call) quote(words *prompts.Catalogue) string {
+func (c *call) quote(words *prompts.Catalogue, limit int) string {
 	f, policy := c.failure, &c.guard.opts.Render
 	text := f.quote
 	if policy.QuoteCauses && f.err != nil && f.Message == "" {
 		text = cause.Text(&c.guard.hanging.errors, f.err, 4*maxQuote)
 	}
-	if policy.HideCauses || text == "" || text == f.Message {
+	if policy.HideCauses || text == "" || text == f.Message || limit < leastQuote {
 		return ""
 	}
-	limit := maxQuote
 	if f.Message != "" {
 		limit /= 2 // the author's words take the other half
 	}

@@ -189,7 +189,7 @@ func (r *Result) content() string {
 func (e *Envelope) appendJSON(b []byte) []byte {
 	b = append(b, `{"ok":`...)
 	b = strconv.AppendBool(b, e.OK)
-	b = appendMember(b, "call_id", bounded(e.CallID, maxCallID))
+	b = appendMember(b, "call_id", cutEscaped(e.CallID, maxCallID))
 	b = appendMember(b, "tool", e.Tool)
 	if e.OK {
 		b = e.Result.appendJSON(b)
@@ -217,7 +217,7 @@ func (f *Failure) appendJSON(b []byte) []byte {
 	b = append(b, `{"category":"`...)
 	b = append(b, f.Category.String()...)
 	b = append(b, `","code":`...)
-	b = canonical.AppendString(b, string(f.Code))
+	b = canonical.AppendString(b, cutEscaped(string(f.Code), maxCode))
 	b = append(b, `,"retryable":`...)
 	b = strconv.AppendBool(b, f.Retryable)
 	b = append(b, `,"outcome":"`...)
@@ -270,7 +270,8 @@ func (e *Envelope) appendNotes(b []byte) []byte {
 }
 
 const (
-	maxCallID   = 128 // what a model reads of its own id, in bytes
+	maxCallID   = 128 // what a model reads of its own id, in bytes once escaped
+	maxCode     = 64  // of a code
 	maxNoteText = 400 // of all notes together
 )
 
@@ -278,13 +279,16 @@ const (
 // Envelope.Notes has all of them.
 func (e *Envelope) noteTexts() []string {
 	var texts []string
-	size := 0
+	size, limit := 0, maxNoteText
+	if !e.OK {
+		limit /= 2
+	}
 	for i := range e.Notes {
-		if size += len(e.Notes[i].Text); size > maxNoteText && i > 0 {
+		if size += escapedSize(e.Notes[i].Text); size > limit && i > 0 {
 			more := e.catalogue().AppendFrame(nil, prompts.FrameMore, &prompts.Vars{Count: len(e.Notes) - i})
 			return append(texts, string(more))
 		}
-		texts = append(texts, e.Notes[i].Text)
+		texts = append(texts, cutEscaped(e.Notes[i].Text, limit))
 	}
 	return texts
 }
