@@ -183,12 +183,15 @@ func (f field) convincing(text, value string, end int) bool {
 	case f.query, f.trust == strong && f.tight:
 		return true
 	case f.trust == strong:
-		return len(value) >= 6 && hasDigit(value) || endsClause(text, end)
+		return len(value) >= 6 && hasDigit(value) || len(value) >= longerThanWords || endsClause(text, end)
 	case f.tight && len(value) >= 6 && hasDigit(value) && hasLetter(value):
 		return true
 	}
 	return secretish(value)
 }
+
+// longerThanWords is the length from which a value is no word of a sentence.
+const longerThanWords = 16
 
 // endsClause reports that no further word follows on the line.
 func endsClause(text string, i int) bool {

@@ -14,6 +14,8 @@ var stackRules = []rule{
 	{stackFamily, "... ", anywhere, true, moreFrames},
 	{stackFamily, "#", anywhere, true, phpFrame},
 	{stackFamily, ".rb:", anywhere, true, rubyFrame},
+	{stackFamily, ".go:", anywhere, true, goPlace},
+	{stackFamily, "0x", wordStart, true, pointer},
 }
 
 // goTrace reads a Go trace: a header, then lines that look like frames.
@@ -211,4 +213,37 @@ func goFrame(text string, br int) span {
 	start := max(0, br-maxFrame)
 	start += strings.LastIndexByte(text[start:br], '\n') + 1
 	return span{start, br + 1 + len(line), stackTrace}
+}
+
+// goPlace reads x.go:42 +0x1d, of which ".go:" stands at i: a frame torn out of
+// its trace. A position alone is left, as in a compiler's message.
+func goPlace(text string, i int) span {
+	from := i + len(".go:")
+	line := digits.run(text, from, 7)
+	if line == from || !strings.HasPrefix(text[line:], " +0x") {
+		return span{}
+	}
+	return span{sourceName.runBack(text, i, maxFrame), hex.run(text, line+len(" +0x"), 16), stackTrace}
+}
+
+// sourceName is what a file of Go and the path to it are called.
+var sourceName = dotted.union(`/\@~+`)
+
+// pointer reads an address in memory. Sixteen digits that begin with zeros are
+// one, and so are twelve where programs of 64 bits live, or ten of Go's heap;
+// shorter numbers are data.
+func pointer(text string, i int) span {
+	from := i + len("0x")
+	end := hex.run(text, from, 17)
+	number := text[from:end]
+	if !endsWord(text, end) {
+		return span{}
+	}
+	switch {
+	case len(number) == 16 && strings.HasPrefix(number, "0000"),
+		len(number) == 12 && (hasFold(number, 0, "7f") || hasFold(number, 0, "55") || hasFold(number, 0, "56")),
+		len(number) == 10 && hasFold(number, 0, "c000"):
+		return span{i, end, stackTrace}
+	}
+	return span{}
 }
