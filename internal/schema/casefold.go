@@ -22,7 +22,7 @@ func (s *Schema) caseMismatches(doc *strictjson.Doc) (found []Violation, ok bool
 		places: &s.places, doc: doc,
 		steps:   stepsFloor + stepsPerNode*len(doc.Nodes),
 		look:    stepsPerLook,
-		matches: pattern.NewBudget(maxTime / 2),
+		matches: pattern.NewBudget(timeFloor / 2),
 	}
 	w.visit(0, s.places.closure(s.tree))
 	return w.found, w.steps >= 0 && !w.matches.Exhausted()
@@ -43,7 +43,7 @@ func (w *foldWalk) spent() bool {
 	if w.look--; w.look < 0 {
 		w.look = stepsPerLook
 		if now := time.Now(); w.until.IsZero() {
-			w.until = now.Add(maxTime / 2)
+			w.until = now.Add(timeFor(len(w.doc.Nodes)) / 2)
 		} else if now.After(w.until) {
 			w.steps = -1
 		}

@@ -36,9 +36,9 @@
 //
 // A schema above 1 MiB, 128 levels or 5,000 subschemas is refused, or in
 // Lenient mode reduced to the types, required names and names at its top.
-// Validation has a budget of steps, and a tenth of a second or so: a document
-// that cannot be judged within them is refused with [RuleInternal], "steps". That
-// is what a schema built to take exponential time gets, and a pattern of many
-// states on a long text. Of more than 10,000 failed keywords the rest is not
-// counted.
+// Validation has a budget of steps and one of time: 120 ms and 2 µs for each
+// value, 500 ms at most. A document that cannot be judged within them is refused
+// with [RuleInternal], "steps". That is what a schema built to take exponential
+// time gets, and a pattern of many states on a long text. Of more than 10,000
+// failed keywords the rest is not counted.
 package schema

@@ -81,9 +81,16 @@ func formatTable(tree any) map[string]func(any) bool {
 const (
 	stepsFloor   = 20_000
 	stepsPerNode = 50
-	maxTime      = 120 * time.Millisecond
+	timeFloor    = 120 * time.Millisecond
+	timePerNode  = 2 * time.Microsecond // four times what honest schemas need
+	maxTime      = 500 * time.Millisecond
 	stepsPerLook = 64 // at the clock
 )
+
+// timeFor returns how long a document of so many nodes may take.
+func timeFor(nodes int) time.Duration {
+	return min(timeFloor+time.Duration(nodes)*timePerNode, maxTime)
+}
 
 // stepsName is the keyword that [steps] poses as.
 const stepsName = "steps"
@@ -106,7 +113,7 @@ func (e *engine) validate(v any, nodes int) (err error) {
 			}
 		}
 	}()
-	e.steps.start(stepsFloor + stepsPerNode*nodes)
+	e.steps.start(nodes)
 	return e.compiled.Validate(v)
 }
 
@@ -119,10 +126,10 @@ type steps struct {
 	matches pattern.Budget
 }
 
-// start gives one validation its budget.
-func (st *steps) start(n int) {
-	st.left, st.look, st.until = n, stepsPerLook, time.Now().Add(maxTime)
-	st.matches = pattern.NewBudget(maxTime)
+// start gives the validation of so many nodes its budget.
+func (st *steps) start(nodes int) {
+	st.left, st.look, st.until = stepsFloor+stepsPerNode*nodes, stepsPerLook, time.Now().Add(timeFor(nodes))
+	st.matches = pattern.NewBudget(timeFloor)
 }
 
 // late looks at the clock now and then.
