@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 	"github.com/toolguard-go/toolguard/internal/policyjson"
 )
 
@@ -68,9 +69,9 @@ func (d *document) origin(policy string, info toolguard.Info) string {
 	class := cmp.Or(d.Tools[info.Name].Class, info.Class)
 	switch {
 	case d.Tools[info.Name].has(policy), policy == "" && info.Name != "":
-		return "/tools/" + policyjson.Escape(info.Name)
+		return "/tools/" + jsonpointer.Escape(info.Name)
 	case d.Classes[class].has(policy), policy == "" && class != "":
-		return "/classes/" + policyjson.Escape(class)
+		return "/classes/" + jsonpointer.Escape(class)
 	default:
 		return "/defaults"
 	}
@@ -108,9 +109,9 @@ func (a *audit) ask(o toolguard.Options, info toolguard.Info, origin func(policy
 // where it stands.
 func remark(path string, subject toolguard.Info) string {
 	switch {
-	case subject.Name != "" && !strings.HasPrefix(path+"/", "/tools/"+policyjson.Escape(subject.Name)+"/"):
+	case subject.Name != "" && !strings.HasPrefix(path+"/", "/tools/"+jsonpointer.Escape(subject.Name)+"/"):
 		return fmt.Sprintf(" (tool %q)", subject.Name)
-	case subject.Class != "" && !strings.HasPrefix(path+"/", "/classes/"+policyjson.Escape(subject.Class)+"/"):
+	case subject.Class != "" && !strings.HasPrefix(path+"/", "/classes/"+jsonpointer.Escape(subject.Class)+"/"):
 		return fmt.Sprintf(" (class %q)", subject.Class)
 	}
 	return ""
@@ -157,7 +158,7 @@ func fieldPath(text string) (policy, path, rest string) {
 		} else {
 			step, rest = identifier(rest[1:])
 		}
-		path += "/" + policyjson.Escape(step)
+		path += "/" + jsonpointer.Escape(step)
 	}
 	return policy, path, strings.TrimPrefix(rest, " ")
 }

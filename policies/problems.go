@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 	"github.com/toolguard-go/toolguard/internal/policyjson"
 )
 
@@ -38,10 +39,10 @@ func (s *Set) problems() policyjson.Errors {
 func (d *document) places() map[string]level {
 	all := map[string]level{"/defaults": d.Defaults}
 	for name, l := range d.Classes {
-		all["/classes/"+policyjson.Escape(name)] = l
+		all["/classes/"+jsonpointer.Escape(name)] = l
 	}
 	for name, t := range d.Tools {
-		all["/tools/"+policyjson.Escape(name)] = t.level
+		all["/tools/"+jsonpointer.Escape(name)] = t.level
 	}
 	return all
 }
@@ -80,7 +81,7 @@ func (d *document) unknownNames() policyjson.Errors {
 		known = slices.AppendSeq(known, maps.Keys(value(d.effective(name, "").Timeout).Classes))
 		if !slices.Contains(known, t.Class) {
 			errs = append(errs, &policyjson.Error{
-				Path:    "/tools/" + policyjson.Escape(name) + "/class",
+				Path:    "/tools/" + jsonpointer.Escape(name) + "/class",
 				Problem: strconv.Quote(t.Class) + " is no class" + policyjson.Suggestion(t.Class, known[1:]),
 			})
 		}

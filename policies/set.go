@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 	"github.com/toolguard-go/toolguard/internal/policyjson"
 )
 
@@ -75,7 +76,7 @@ func (s *Set) Check(tools ...string) error {
 	for name := range s.doc.Tools {
 		if !slices.Contains(tools, name) {
 			errs = append(errs, &policyjson.Error{
-				Path: "/tools/" + policyjson.Escape(name), Problem: "no such tool" + policyjson.Suggestion(name, tools),
+				Path: "/tools/" + jsonpointer.Escape(name), Problem: "no such tool" + policyjson.Suggestion(name, tools),
 			})
 		}
 	}

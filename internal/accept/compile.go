@@ -2,7 +2,8 @@ package accept
 
 import (
 	"strconv"
-	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // Schemas above these sizes are left to the general validator.
@@ -134,7 +135,7 @@ func (s schema) child(keyword string) *node {
 	if !ok {
 		return nil
 	}
-	return s.at(s.pointer+"/"+escape(keyword), v)
+	return s.at(s.pointer+"/"+jsonpointer.Escape(keyword), v)
 }
 
 // children returns the subschemas in the array under keyword.
@@ -149,7 +150,7 @@ func (s schema) children(keyword string) []*node {
 
 // named returns the subschema under name in the map under keyword.
 func (s schema) named(keyword, name string, tree any) *node {
-	return s.at(s.pointer+"/"+keyword+"/"+escape(name), tree)
+	return s.at(s.pointer+"/"+keyword+"/"+jsonpointer.Escape(name), tree)
 }
 
 // list returns the array under keyword, nil if there is none.
@@ -194,8 +195,3 @@ func (s schema) strings(v any) []string {
 	}
 	return names
 }
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// escape writes a name as a token of a JSON pointer (RFC 6901).
-func escape(token string) string { return pointerEscaper.Replace(token) }

@@ -3,6 +3,8 @@ package accept
 import (
 	"strconv"
 	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // ref returns the node that $ref points to. Only plain pointers into the same
@@ -41,9 +43,9 @@ func resolve(tree any, pointer string) (any, bool) {
 func step(tree any, token string) (any, bool) {
 	switch t := tree.(type) {
 	case map[string]any:
-		name := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		name := jsonpointer.Unescape(token)
 		v, ok := t[name]
-		return v, ok && escape(name) == token
+		return v, ok && jsonpointer.Escape(name) == token
 	case []any:
 		i, err := strconv.Atoi(token)
 		if err != nil || i < 0 || i >= len(t) || strconv.Itoa(i) != token {

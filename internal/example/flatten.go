@@ -3,8 +3,9 @@ package example
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // flatten returns the schema with references followed, allOf merged and one
@@ -118,31 +119,8 @@ func resolve(tree any, target string) (any, bool) {
 	if pointer == "" || pointer == "/" {
 		return tree, true
 	}
-	tokens := strings.Split(pointer, "/")
-	if tokens[0] != "" {
+	if pointer[0] != '/' {
 		return nil, false // an anchor
 	}
-	for _, token := range tokens[1:] {
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		var ok bool
-		if tree, ok = step(tree, token); !ok {
-			return nil, false
-		}
-	}
-	return tree, true
-}
-
-// step follows one token of a pointer.
-func step(tree any, token string) (any, bool) {
-	switch t := tree.(type) {
-	case map[string]any:
-		v, ok := t[token]
-		return v, ok
-	case []any:
-		i, err := strconv.Atoi(token)
-		if err == nil && 0 <= i && i < len(t) {
-			return t[i], true
-		}
-	}
-	return nil, false
+	return jsonpointer.Lookup(tree, jsonpointer.Tokens(pointer))
 }

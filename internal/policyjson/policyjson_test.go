@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // colour is an enum as the policies have them.
@@ -72,7 +74,7 @@ func TestNames(t *testing.T) {
 	} {
 		assert.Equal(t, want, Name(goName))
 	}
-	assert.Equal(t, "a~1b~0", Escape("a/b~"))
+	assert.Equal(t, "a~1b~0", jsonpointer.Escape("a/b~"))
 }
 
 func TestWrites(t *testing.T) {

@@ -59,11 +59,6 @@ func Name(goName string) string {
 	return b.String()
 }
 
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-// Escape returns a member's name as a token of a JSON pointer.
-func Escape(name string) string { return pointerEscapes.Replace(name) }
-
 // checkType refuses types that have no place in a policy.
 func checkType(t reflect.Type) error { return typeError(t, nil) }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // writer appends values to text until one cannot be written.
@@ -150,7 +152,7 @@ func (w *writer) member(name string, v reflect.Value, path string, first *bool) 
 		w.text = append(w.text, ',')
 	}
 	*first = false
-	path += "/" + Escape(name)
+	path += "/" + jsonpointer.Escape(name)
 	w.string(name, path)
 	w.text = append(w.text, ':')
 	w.value(v, path)

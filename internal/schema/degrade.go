@@ -3,6 +3,8 @@ package schema
 import (
 	"maps"
 	"slices"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // Reasons why something in a schema is not enforced.
@@ -103,14 +105,14 @@ func sanitizeSubschemas(s map[string]any, at string) []Note {
 	for _, p := range slices.Sorted(maps.Keys(patterns)) {
 		if !isPattern(p) {
 			delete(patterns, p)
-			notes = append(notes, Note{at + "/patternProperties/" + escape(p), "patternProperties", ReasonPattern})
+			notes = append(notes, Note{at + "/patternProperties/" + jsonpointer.Escape(p), "patternProperties", ReasonPattern})
 		}
 	}
 	dependencies, _ := s["dependencies"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(dependencies)) {
 		if v := dependencies[name]; !isSchema(v) && !isNames(v) {
 			delete(dependencies, name)
-			notes = append(notes, Note{at + "/dependencies/" + escape(name), "dependencies", ReasonMalformed})
+			notes = append(notes, Note{at + "/dependencies/" + jsonpointer.Escape(name), "dependencies", ReasonMalformed})
 		}
 	}
 	return notes

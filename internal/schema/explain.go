@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 	"github.com/toolguard-go/toolguard/internal/near"
 	"github.com/toolguard-go/toolguard/internal/pattern"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
@@ -211,7 +212,7 @@ func nearValues(doc *strictjson.Doc, node int32, l leaf) []string {
 // is none.
 func find(doc *strictjson.Doc, path string) int32 {
 	node := int32(0)
-	for _, token := range tokens(path) {
+	for _, token := range jsonpointer.Tokens(path) {
 		next, ok := childAt(doc, node, token)
 		if !ok {
 			return node

@@ -4,7 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // A position says where subschemas stand in the value of a keyword.
@@ -50,7 +51,7 @@ var positions = map[string]position{
 // relative to s. The order is that of sorted keywords and names.
 func eachSub(s map[string]any, fn func(at string, sub any) any) {
 	for _, keyword := range slices.Sorted(maps.Keys(s)) {
-		at := "/" + escape(keyword)
+		at := "/" + jsonpointer.Escape(keyword)
 		switch v := s[keyword].(type) {
 		case map[string]any:
 			switch positions[keyword] {
@@ -80,7 +81,7 @@ func eachNamed(m map[string]any, at string, p position, fn func(string, any) any
 		if _, names := m[name].([]any); names && p == namedMixed {
 			continue
 		}
-		m[name] = fn(at+"/"+escape(name), m[name])
+		m[name] = fn(at+"/"+jsonpointer.Escape(name), m[name])
 	}
 }
 
@@ -95,47 +96,4 @@ func walk(s any, at string, fn func(at string, s map[string]any)) {
 		walk(v, at+sub, fn)
 		return v
 	})
-}
-
-var (
-	pointerEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
-	pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
-)
-
-// escape makes a reference token of a JSON pointer (RFC 6901) from name.
-func escape(name string) string { return pointerEscaper.Replace(name) }
-
-// tokens splits a JSON pointer into its unescaped reference tokens.
-func tokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, p := range parts {
-		parts[i] = pointerUnescaper.Replace(p)
-	}
-	return parts
-}
-
-// lookup follows a JSON pointer's tokens through a decoded value.
-func lookup(v any, path []string) (any, bool) {
-	for _, token := range path {
-		switch c := v.(type) {
-		case map[string]any:
-			next, ok := c[token]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(c) {
-				return nil, false
-			}
-			v = c[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // A leaf is one failed keyword, taken from the validator's tree of errors.
@@ -92,7 +94,7 @@ func (s *Schema) leaf(e *jsonschema.ValidationError) leaf {
 	l := leaf{path: instancePath(e.InstanceLocation)}
 	base, fragment, _ := strings.Cut(e.AbsoluteKeywordLocation, "#")
 	l.at = instancePath(fragment)
-	path := tokens(l.at)
+	path := jsonpointer.Tokens(l.at)
 	switch {
 	case base != s.engine.root:
 		path = path[max(0, len(path)-1):]
@@ -126,14 +128,14 @@ func (l *leaf) keywordAt(tree any, path []string) {
 	if n := len(path); n >= 3 && (path[n-3] == "dependentRequired" || path[n-3] == "dependencies") && rules[path[n-1]] == "" {
 		depth = 3
 		l.trigger = path[n-2]
-		v, _ := lookup(tree, path)
+		v, _ := jsonpointer.Lookup(tree, path)
 		l.name, _ = v.(string)
 	}
 	if len(path) < depth {
 		l.rule = RuleOther
 		return
 	}
-	owner, _ := lookup(tree, path[:len(path)-depth])
+	owner, _ := jsonpointer.Lookup(tree, path[:len(path)-depth])
 	l.owner, _ = owner.(map[string]any)
 	l.keyword = path[len(path)-depth]
 	l.rule = rules[l.keyword]
@@ -157,7 +159,7 @@ func instancePath(location string) string {
 // namesAProperty reports that the failed keyword was applied to a member's
 // name: the path to it goes through propertyNames, the keyword.
 func namesAProperty(keywordLocation string) bool {
-	path := tokens(keywordLocation)
+	path := jsonpointer.Tokens(keywordLocation)
 	for i := 0; i < len(path); i++ {
 		if path[i] == "propertyNames" {
 			return true
@@ -176,7 +178,7 @@ func parent(path string) string {
 
 // last returns the last reference token of a pointer, unescaped.
 func last(path string) string {
-	return pointerUnescaper.Replace(path[strings.LastIndexByte(path, '/')+1:])
+	return jsonpointer.Unescape(path[strings.LastIndexByte(path, '/')+1:])
 }
 
 // all reports whether every leaf fits, and that there is one.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 	"github.com/toolguard-go/toolguard/internal/pattern"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
@@ -56,7 +57,7 @@ func inPlace(s map[string]any, draft int) []spot {
 	for _, keyword := range []string{"dependentSchemas", "dependencies"} {
 		named, _ := s[keyword].(map[string]any)
 		for name, sub := range named {
-			out = append(out, spot{sub, "/" + keyword + "/" + escape(name)})
+			out = append(out, spot{sub, "/" + keyword + "/" + jsonpointer.Escape(name)})
 		}
 	}
 	return out

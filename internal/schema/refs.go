@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // A spot is a subschema and where it stands.
@@ -74,13 +76,13 @@ func resolvePointer(root any, fragment string) (spot, bool) {
 	if fragment == "" || fragment == "/" {
 		return spot{schema: root}, true
 	}
-	path := tokens(fragment)
+	path := jsonpointer.Tokens(fragment)
 	for i, token := range path {
 		if plain, err := url.PathUnescape(token); err == nil {
 			path[i] = plain
 		}
 	}
-	v, ok := lookup(root, path)
+	v, ok := jsonpointer.Lookup(root, path)
 	return spot{v, fragment}, ok && isSchema(v)
 }
 

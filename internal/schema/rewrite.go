@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // A Rewrite is one repair Lenient mode makes.
@@ -222,7 +224,7 @@ func requiredFlag(s map[string]any, _ int) []string {
 		if flag {
 			makeRequired(s, name)
 		}
-		changed = append(changed, "properties/"+escape(name)+"/required")
+		changed = append(changed, "properties/"+jsonpointer.Escape(name)+"/required")
 	}
 	return changed
 }

@@ -2,7 +2,8 @@ package strictjson
 
 import (
 	"strconv"
-	"strings"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // Pointer returns the JSON pointer (RFC 6901) of node i, "" for node 0.
@@ -27,9 +28,5 @@ func (d *Doc) appendStep(path []byte, i int32, index int) []byte {
 	if d.Nodes[i].KeyEnd == 0 {
 		return strconv.AppendInt(path, int64(index), 10)
 	}
-	return append(path, escapePointer(d.Key(i))...)
+	return append(path, jsonpointer.Escape(d.Key(i))...)
 }
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-func escapePointer(name string) string { return pointerEscapes.Replace(name) }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"hash/maphash"
 	"math/bits"
+
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
 )
 
 // pairwise is the largest object whose names are compared one by one. Beyond
@@ -30,7 +32,7 @@ func (p *parser) unique(i int32) *Error {
 	p.pos = int(p.doc.Nodes[twin].KeyStart)
 	err := p.fail(ReasonDuplicateKey)
 	err.Name = p.doc.Key(twin)
-	err.Path += "/" + escapePointer(err.Name)
+	err.Path += "/" + jsonpointer.Escape(err.Name)
 	return err
 }
 
