@@ -1,0 +1,130 @@
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Risk says how much harm a call may do. It is declared by the tool's author and
+// decides, beside the effect, whether somebody has to approve.
+type Risk uint8
+
+const (
+	// RiskNormal is that of most tools.
+	RiskNormal Risk = iota
+	// RiskLow tools do nothing that anybody would mind.
+	RiskLow
+	// RiskHigh tools move money, delete data, or speak to the world.
+	RiskHigh
+)
+
+var riskNames = names{"normal", "low", "high"}
+
+// String returns the lower-case name, or Risk(n) for a value outside the set.
+func (r Risk) String() string { return riskNames.text("Risk", uint8(r)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (r Risk) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (r *Risk) UnmarshalText(b []byte) error { return riskNames.parse("Risk", b, (*uint8)(r)) }
+
+// Approver decides whether a call may run: a person, or a policy. It is asked
+// after the arguments were checked and the caller authorized, and before anything
+// runs. Implementations:
+//   - may be called concurrently;
+//   - return soon, with ApprovalPending where a person needs time: [Resolve]
+//     brings the decision later, and [Guard.Resume] runs the call;
+//   - decide on Args, not on Line or Redacted, which only show them.
+//
+// An error, a panic or silence is no approval: the call is refused.
+type Approver interface {
+	Approve(ctx context.Context, r ApprovalRequest) (Answer, error)
+}
+
+// ApprovalRequest is what an [Approver] decides on.
+type ApprovalRequest struct {
+	// Key is what the decision is brought under.
+	Key                                     string
+	Tool, Source, ToolVersion, SchemaDigest string
+	Effect                                  Effect
+	Risk                                    Risk
+	Scope                                   Scope
+	CallID                                  string
+	// Line says in one line what the call would do; "" if the tool has no Describe.
+	Line string
+	// Args are the exact arguments, Redacted what may be shown and stored anywhere.
+	Args     json.RawMessage
+	Redacted string
+	// Digest is of the tool and all arguments: what is approved is this.
+	Digest Digest
+	// Expires is when an approval that is pending runs out.
+	Expires time.Time
+}
+
+// Answer is what an [Approver] says. The zero value is no.
+type Answer struct {
+	Verdict ApprovalVerdict
+	// By is who decided, Why the reason; both are recorded.
+	By, Why string
+	// Args replace the arguments where the verdict is ApprovalEdited. They go
+	// through the whole validation again.
+	Args json.RawMessage
+	// Wider extends an approval to other calls; if zero, it is for this one.
+	Wider Wider
+}
+
+// ApprovalVerdict is a yes, a no, or neither yet.
+type ApprovalVerdict uint8
+
+const (
+	// ApprovalDenied: no.
+	ApprovalDenied ApprovalVerdict = iota
+	// ApprovalGranted: yes, to exactly this.
+	ApprovalGranted
+	// ApprovalEdited: yes, to Answer.Args in place of what was asked.
+	ApprovalEdited
+	// ApprovalPending: somebody will decide later.
+	ApprovalPending
+)
+
+var approvalVerdictNames = names{"denied", "granted", "edited", "pending"}
+
+// String returns the lower-case name, or ApprovalVerdict(n) outside the set.
+func (v ApprovalVerdict) String() string {
+	return approvalVerdictNames.text("ApprovalVerdict", uint8(v))
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (v ApprovalVerdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (v *ApprovalVerdict) UnmarshalText(b []byte) error {
+	return approvalVerdictNames.parse("ApprovalVerdict", b, (*uint8)(v))
+}
+
+// Wider says which calls beside the one asked about an approval covers.
+type Wider uint8
+
+const (
+	// WiderNot: none.
+	WiderNot Wider = iota
+	// WiderSession: every call of this tool, whatever its arguments, that the same
+	// principal makes in the same session until the approval expires.
+	WiderSession
+)
+
+// Approval is who said yes to what an [Entry] would do, and to what exactly.
+type Approval struct {
+	By  string `json:"by"`
+	Why string `json:"why,omitempty"`
+	// Digest, SchemaDigest, ToolVersion and Policy are what was approved: a call
+	// that differs in any needs a new approval.
+	Digest       Digest `json:"digest"`
+	SchemaDigest string `json:"schema_digest,omitempty"`
+	ToolVersion  string `json:"tool_version,omitempty"`
+	Policy       string `json:"policy,omitempty"`
+	// Edited says that the arguments are not those the model sent.
+	Edited bool `json:"edited,omitempty"`
+}

@@ -1,0 +1,98 @@
+package toolguard
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// State is where an [Entry] stands.
+type State uint8
+
+const (
+	// StateNone: there is no entry.
+	StateNone State = iota
+	// StateAwaiting: somebody has to approve.
+	StateAwaiting
+	// StateApproved: somebody has, and it has not begun.
+	StateApproved
+	// StateDenied: somebody has said no. It is final.
+	StateDenied
+	// StateExpired: nobody decided in time, or it did not begin in time. It is final.
+	StateExpired
+	// StatePending: the tool runs, or the process that ran it is gone.
+	StatePending
+	// StateSucceeded: the effect happened. It is final.
+	StateSucceeded
+	// StateFailed: the effect did not happen.
+	StateFailed
+	// StateUnknown: nobody knows.
+	StateUnknown
+	// StateParked: nobody knows, and a person has to decide.
+	StateParked
+	// StateAborted: a person has closed it. It is final.
+	StateAborted
+)
+
+var stateNames = names{
+	"none", "awaiting_approval", "approved", "denied", "expired", "pending",
+	"succeeded", "failed", "unknown", "parked", "aborted",
+}
+
+// String returns the lower_snake name, or State(n) outside the set.
+func (s State) String() string { return stateNames.text("State", uint8(s)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (s *State) UnmarshalText(b []byte) error { return stateNames.parse("State", b, (*uint8)(s)) }
+
+// Final says that nothing follows.
+func (s State) Final() bool { return len(moves[s]) == 0 && int(s) < len(stateNames) }
+
+// Prunable says that an entry in this state may be deleted when it is old.
+func (s State) Prunable() bool { return s.Final() || s == StateFailed }
+
+// outcome is what a state says of the effect.
+func (s State) outcome() Outcome {
+	switch s {
+	case StateSucceeded:
+		return OutcomeSucceeded
+	case StateFailed:
+		return OutcomeFailed
+	case StatePending, StateUnknown, StateParked, StateAborted:
+		return OutcomeUnknown
+	default:
+		return OutcomeNotStarted
+	}
+}
+
+// moves are the states that may follow each.
+//
+//	awaiting → approved ⇄ pending → succeeded | failed | unknown → parked
+//
+// From unknown and parked on, a status query, a late answer or a person decides.
+var moves = map[State][]State{
+	StateNone:     {StateAwaiting, StateApproved, StateDenied, StatePending},
+	StateAwaiting: {StateApproved, StateDenied, StateExpired},
+	StateApproved: {StatePending, StateDenied, StateExpired},
+	StatePending:  {StateApproved, StateSucceeded, StateFailed, StateUnknown},
+	StateFailed:   {StatePending, StateAwaiting, StateDenied},
+	StateUnknown:  {StatePending, StateSucceeded, StateFailed, StateParked, StateApproved, StateAborted},
+	StateParked:   {StatePending, StateSucceeded, StateFailed, StateApproved, StateAborted},
+}
+
+// next returns the entry in the state that follows, due after a while. It is the
+// one place where an entry changes its state. Each claim has a token of its own.
+func (e Entry) next(to State, due time.Duration) (Entry, error) {
+	if !slices.Contains(moves[e.State], to) {
+		return Entry{}, fmt.Errorf("toolguard: journal: an entry that is %v cannot become %v", e.State, to)
+	}
+	if to == StatePending {
+		e.Token++
+		e.Result, e.Code, e.Checks = nil, "", 0
+	}
+	e.State, e.Due = to, due
+	return e, nil
+}
