@@ -9,7 +9,7 @@ type accounts struct {
 	// CheckResult and Status; Alternative.Args.
 	stages [StageRecover + 1]isolate.Account
 
-	visible, classifier, passThrough, redact, describe isolate.Account
+	visible, classifier, passThrough, redact, describe, approver isolate.Account
 
 	errors isolate.Account // the methods of the tool's errors
 }
@@ -17,7 +17,7 @@ type accounts struct {
 // stuck counts over all accounts.
 func (a *accounts) stuck() int {
 	n := a.visible.Stuck() + a.classifier.Stuck() + a.passThrough.Stuck() +
-		a.redact.Stuck() + a.describe.Stuck() + a.errors.Stuck()
+		a.redact.Stuck() + a.describe.Stuck() + a.approver.Stuck() + a.errors.Stuck()
 	for i := range a.stages {
 		n += a.stages[i].Stuck()
 	}

@@ -3,6 +3,9 @@ package toolguard
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -41,6 +44,64 @@ func (r *Risk) UnmarshalText(b []byte) error { return riskNames.parse("Risk", b,
 // An error, a panic or silence is no approval: the call is refused.
 type Approver interface {
 	Approve(ctx context.Context, r ApprovalRequest) (Answer, error)
+}
+
+// ApprovalPolicy says which calls an [Approver] is asked about, and how. It counts
+// only where Options.Approver is set.
+type ApprovalPolicy struct {
+	// Off asks nobody.
+	Off bool
+	// Effects are those of the tools that need an approval. If empty, all but
+	// ReadOnly.
+	Effects []Effect
+	// Risks are those of the tools that need one, among these. If empty, all but
+	// RiskLow.
+	Risks []Risk
+	// Repeats asks about a call that had its effect in an earlier turn of the
+	// session, whatever the tool.
+	Repeats bool
+	// Version names the policy. Approvals given under another one do not count.
+	Version string
+	// Expiry is how long a decision is waited for, and how long an approval holds
+	// once it is given. If zero, 24 h.
+	Expiry time.Duration
+	// Wait is how long the Approver may take to answer; the call's budget goes on
+	// meanwhile. If zero, 10 s.
+	Wait time.Duration
+}
+
+func (p ApprovalPolicy) withDefaults() ApprovalPolicy {
+	if len(p.Effects) == 0 {
+		p.Effects = []Effect{Idempotent, IdempotentByKey, NonIdempotent}
+	}
+	if len(p.Risks) == 0 {
+		p.Risks = []Risk{RiskNormal, RiskHigh}
+	}
+	setDefault(&p.Expiry, 24*time.Hour)
+	setDefault(&p.Wait, callbackTimeout)
+	return p
+}
+
+func (p ApprovalPolicy) check() error {
+	errs := []error{durationOption("Approval.Expiry", p.Expiry), durationOption("Approval.Wait", p.Wait)}
+	for i, e := range p.Effects {
+		if int(e) >= len(effectNames) || e == EffectUnknown {
+			errs = append(errs, badOption(fmt.Sprintf("Approval.Effects[%d]", i), e, "an effect"))
+		}
+	}
+	for i, r := range p.Risks {
+		if int(r) >= len(riskNames) {
+			errs = append(errs, badOption(fmt.Sprintf("Approval.Risks[%d]", i), r, "a risk"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// asksApproval says whether calls of the tool may need an approval.
+func (g *Guard) asksApproval() bool {
+	p := &g.opts.Approval
+	return g.opts.Approver != nil && !p.Off &&
+		(p.Repeats || slices.Contains(p.Effects, g.info.Effect) && slices.Contains(p.Risks, g.info.Risk))
 }
 
 // ApprovalRequest is what an [Approver] decides on.

@@ -99,6 +99,7 @@ func (c *call) weigh(a *attempt) {
 	if !lost {
 		a.leave()
 	}
+	c.audit(a)
 	c.note(a, changes)
 }
 
@@ -227,7 +228,19 @@ func (c *call) late(a *attempt) {
 	c.guard.counters.abandoned.Add(-1)
 	a.stray(-1)
 	a.leave()
-	c.observeLate(a)
+	late := c.readLate(a)
+	c.tellSession(late)
+	c.tellJournal(a, late)
+	c.observeLate(a, late)
+}
+
+// readLate says what an abandoned attempt came to after all.
+func (c *call) readLate(a *attempt) *lateAnswer {
+	if !a.failed() {
+		return &lateAnswer{outcome: OutcomeSucceeded, result: &a.result}
+	}
+	d := a.diagnose()
+	return &lateAnswer{outcome: c.guard.info.outcomeOf(d, a.evidence.Load()), code: d.Code, detail: d.detail}
 }
 
 // unplacedCode is the code of a call that got no place.

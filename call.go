@@ -32,7 +32,8 @@ type call struct {
 	doc    strictjson.Doc // the normalised document: what runs
 	digest digest.Sum
 
-	*memory // of the conversation; noMemory without one
+	*memory         // of the conversation; noMemory without one
+	ledger  *ledger // of the journal; nil until it is looked at
 
 	attempts int
 	failure  *failure // nil while nothing has failed
@@ -59,6 +60,8 @@ type rare struct {
 	mismatch *mismatch   // what the schema has against the document
 	source   *Degraded   // where the answer comes from, if not from the tool
 	endSpan  func(Event) // ends the call's span
+	resumed  *Entry      // what the call goes on with
+	lost     error       // why it cannot
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }
@@ -152,6 +155,7 @@ func (c *call) await() {
 // finish makes all that still changes the call, hands it over to Do, and then
 // tells the observer.
 func (c *call) finish() {
+	c.record() // mostly done
 	c.settle()
 	said := len(c.notes)
 	c.present()

@@ -268,6 +268,8 @@ func TestCodesAreProduced(t *testing.T) {
 		CodeToolStuck: true, CodeShuttingDown: true, CodeToolDisabled: true, CodeLimitReached: true, CodeBatchStopped: true, CodeResultRejected: true,
 		CodeControlFlow: true, CodeInternalError: true, CodeCheckFailed: true,
 		CodeLoopDetected: true, CodePolledTooSoon: true,
+		CodeKeyConflict: true, CodeAborted: true, CodeJournalUnavailable: true,
+		CodeApprovalPending: true, CodeApprovalDenied: true, CodeApprovalStale: true, CodeApprovalExpired: true,
 		CodeInDoubt: true, CodeInProgress: true, CodeResultUnavailable: true,
 	}
 	seen := map[Code]bool{}

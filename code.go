@@ -39,18 +39,25 @@ const (
 	CodeToolDisabled       Code = "tool_disabled"       // refused: the toolbox has the tool switched off
 	CodeLimitReached       Code = "limit_reached"       // refused: the batch or the turn has had its share
 	CodeBatchStopped       Code = "batch_stopped"       // refused: a failure stopped the rest of the batch
+	CodeJournalUnavailable Code = "journal_unavailable" // refused: the intent could not be written down
 
 	CodeBusinessRule    Code = "business_rule"    // a rule of the business says no
 	CodeNotFound        Code = "not_found"        // the thing asked for does not exist
 	CodeConflict        Code = "conflict"         // the state of the thing forbids it
 	CodeRequestRejected Code = "request_rejected" // the service refused the request the tool made
 	CodeResultRejected  Code = "result_rejected"  // the tool reported success, its result says otherwise
+	CodeKeyConflict     Code = "key_conflict"     // refused: the step has called the tool with other arguments
+	CodeAborted         Code = "aborted"          // refused: a person has closed the action
 
 	CodeLoopDetected  Code = "loop_detected"   // refused: the conversation goes in circles
 	CodePolledTooSoon Code = "polled_too_soon" // refused: a polling tool was asked before its interval
 
 	CodePermissionDenied Code = "permission_denied" // the caller may not do this
 	CodeAuthExpired      Code = "auth_expired"      // the credentials are no longer accepted
+	CodeApprovalPending  Code = "approval_pending"  // refused: nobody has approved it yet
+	CodeApprovalDenied   Code = "approval_denied"   // refused: somebody said no
+	CodeApprovalStale    Code = "approval_stale"    // refused: what was approved is not what would run
+	CodeApprovalExpired  Code = "approval_expired"  // refused: nobody decided in time, or it did not run in time
 
 	CodeInProgress        Code = "in_progress"        // refused: an identical call still runs
 	CodeResultUnavailable Code = "result_unavailable" // it was done, its result is not there any more
@@ -135,18 +142,25 @@ var codeTable = []codeRow{
 	{code: CodeToolDisabled, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
 	{code: CodeLimitReached, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
 	{code: CodeBatchStopped, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true, resend: true},
+	{code: CodeJournalUnavailable, category: CategoryUnavailable, outcome: OutcomeNotStarted, neutral: true},
 
 	{code: CodeBusinessRule, category: CategoryBusiness, definite: true},
 	{code: CodeNotFound, category: CategoryBusiness, definite: true},
 	{code: CodeConflict, category: CategoryBusiness, definite: true},
 	{code: CodeRequestRejected, category: CategoryBusiness, definite: true},
 	{code: CodeResultRejected, category: CategoryBusiness, definite: true},
+	{code: CodeKeyConflict, category: CategoryBusiness, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeAborted, category: CategoryBusiness, neutral: true},
 
 	{code: CodeLoopDetected, category: CategoryBusiness, outcome: OutcomeNotStarted, neutral: true},
 	{code: CodePolledTooSoon, category: CategoryBusiness, outcome: OutcomeNotStarted, neutral: true, resend: true},
 
 	{code: CodePermissionDenied, category: CategoryPermission, definite: true},
 	{code: CodeAuthExpired, category: CategoryPermission, definite: true, retry: retryRefresh},
+	{code: CodeApprovalPending, category: CategoryPermission, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeApprovalDenied, category: CategoryPermission, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeApprovalStale, category: CategoryPermission, outcome: OutcomeNotStarted, neutral: true},
+	{code: CodeApprovalExpired, category: CategoryPermission, outcome: OutcomeNotStarted, neutral: true},
 
 	{code: CodeInProgress, category: CategoryUnknown, neutral: true},
 	{code: CodeResultUnavailable, category: CategoryUnknown, outcome: OutcomeSucceeded, neutral: true},

@@ -5,13 +5,22 @@ import (
 	"strings"
 )
 
-// CodeTable returns the table of codes as ARCHITECTURE.md prints it.
+// CodeTable returns the table of codes as ARCHITECTURE.md prints it: a row for all
+// codes of a category that imply the same.
 func CodeTable() string {
-	var b strings.Builder
-	b.WriteString("| code | category | outcome | breaker | retried | may resend |\n|---|---|---|---|---|---|\n")
+	var order []string
+	codes := map[string]string{}
 	for _, r := range codeTable {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n",
-			r.code, r.category, r.outcomeText(), r.breakerText(), r.retry, yesNo(r.resend))
+		implied := fmt.Sprintf("%s | %s | %s | %s | %s", r.category, r.outcomeText(), r.breakerText(), r.retry, yesNo(r.resend))
+		if codes[implied] == "" {
+			order = append(order, implied)
+		}
+		codes[implied] += fmt.Sprintf(" `%s`", r.code)
+	}
+	var b strings.Builder
+	b.WriteString("| category | outcome | breaker | retried | may resend | codes |\n|---|---|---|---|---|---|\n")
+	for _, implied := range order {
+		fmt.Fprintf(&b, "| %s |%s |\n", implied, codes[implied])
 	}
 	return b.String()
 }

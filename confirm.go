@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/toolguard-go/toolguard/internal/isolate"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
@@ -17,7 +16,7 @@ import (
 // fails changes nothing: the tool said yes.
 func (c *call) checkResult() {
 	check := c.guard.opts.CheckResult
-	if c.failure != nil || check == nil {
+	if c.failure != nil || !c.fitsOutput() || check == nil {
 		return
 	}
 	r := *c.result // a check that hangs may go on reading its own
@@ -103,25 +102,21 @@ func failureText(doc *strictjson.Doc) string {
 // askStatus settles an outcome that the attempts left open.
 func (c *call) askStatus() {
 	if c.failure != nil && c.attempts > 0 && c.outcome == OutcomeUnknown && !c.failure.control {
-		c.query()
+		c.query(c.settles)
 	}
 }
 
-// query asks the downstream what became of the call with this key. Silence
-// leaves the outcome unknown.
-func (c *call) query() {
-	status := c.guard.body.Load().status
-	if status == nil {
+// query asks the downstream what became of the call with this key, and takes its
+// word where that can be believed. Silence leaves the outcome unknown.
+func (c *call) query(believes func(Outcome) bool) {
+	if c.guard.body.Load().status == nil {
 		return
 	}
-	var outcome Outcome
-	var receipt Result
-	err := c.isolate(func(ctx context.Context) error {
-		o, r, err := status(ctx, c.CallKey(), c.argsCopy())
-		outcome, receipt = o, r
-		return err
-	})
-	if err != nil || !c.settles(outcome) {
+	outcome, receipt, err := c.guard.statusOf(c.ctx, c.left(callbackTimeout), c.CallKey(), c.argsCopy())
+	if c.inJournal() {
+		c.auditCheck(outcome)
+	}
+	if err != nil || !believes(outcome) {
 		return
 	}
 	c.decided, c.why = DecisionConfirm, outcome.String()
@@ -132,12 +127,31 @@ func (c *call) query() {
 	}
 }
 
-// settles says whether a status query's answer can be believed now. That the
-// effect happened, always. That it failed, once the attempt has come back. That
-// nothing is known of it, never so soon: the request may still be on its way.
+// settles says whether a status query's answer about this call can be believed
+// now. That the effect happened, always. That it failed, once the attempt has come
+// back, and all inside it. That nothing is known of it, never so soon: the request
+// may still be on its way.
 func (c *call) settles(o Outcome) bool {
-	if c.asked != nil {
-		return c.asked.settles(o, time.Now())
-	}
-	return o == OutcomeSucceeded || o == OutcomeFailed && !c.last().abandoned()
+	return o == OutcomeSucceeded || o == OutcomeFailed && !c.last().abandoned() && c.last().strays.Load() == 0
 }
+
+// fitsOutput holds a result against the schema that the tool declares for it. One
+// that breaks it says nothing that can be relied on.
+func (c *call) fitsOutput() bool {
+	s := c.guard.output
+	if s == nil || c.result.InputRequired {
+		return true
+	}
+	doc, err := strictjson.Parse([]byte(c.result.content()), strictjson.Limits{})
+	if err == nil {
+		if found, _ := s.Validate(&doc); len(found) == 0 {
+			return true
+		}
+	}
+	d := diagnosis{Verdict: Verdict{Code: CodeBadResponse}}
+	c.settleOutcome(c.guard.info.outcomeOf(&d, nil))
+	c.failure = &failure{diagnosis: d, err: errOutput}
+	return false
+}
+
+var errOutput = errors.New("toolguard: the result does not fit Info.OutputSchema")

@@ -17,8 +17,7 @@ type memory struct {
 
 	answeredAt time.Time // when the call was booked; zero before
 
-	loop   loop   // what was found against it
-	asked  *doubt // the earlier call that a status query is about
+	loop   loop // what was found against it
 	advice advice
 }
 
@@ -46,7 +45,7 @@ func (c *call) flightKey() flightKey { return flightKey{c.callKey(), c.scope.Pri
 // allotted refuses calls beyond what a turn may have, before any work is done
 // for them.
 func (c *call) allotted() bool {
-	if c.session == nil || c.guard.opts.Loop.Off {
+	if c.session == nil || c.guard.opts.Loop.Off || c.resumed() != nil {
 		return true
 	}
 	return c.unlooped(c.guard.opts.Loop.overLimit(&c.guard.info, c.all, c.ofTool))
@@ -65,7 +64,7 @@ func (c *call) unlooped(found loop) bool {
 // have had its effect, whether this is a loop, and whether the answer is known
 // already or about to be. It reports whether the call has to run.
 func (c *call) unrepeated() bool {
-	if c.session == nil {
+	if c.session == nil || c.resumed() != nil {
 		return true
 	}
 	c.argNotes = len(c.notes)
@@ -114,7 +113,7 @@ func (c *call) consult(now time.Time) (f lookup) {
 	s, g := c.session, c.guard
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d := s.doubted(c.callKey()); d != nil && !c.resumes(d) {
+	if d := s.doubted(c.callKey()); d != nil && !c.inJournal() && !c.resumes(d) {
 		copied := *d
 		return lookup{doubt: &copied}
 	}
@@ -178,9 +177,7 @@ func (c *call) cleared(d *doubt) bool {
 		return false // of a key it has never seen it would say that nothing was done
 	}
 	c.key.Store(&d.idempotencyKey)
-	c.asked = d
-	c.query()
-	c.asked = nil
+	c.query(func(o Outcome) bool { return d.settles(o, time.Now()) })
 	if c.failure == nil || c.outcome == OutcomeUnknown {
 		return false
 	}
@@ -255,6 +252,7 @@ func (c *call) booking() booking {
 		principal: c.scope.Principal, info: &c.guard.info, loop: &c.guard.opts.Loop, outcome: c.outcome, refused: c.loop.code,
 		acted:          c.attempts > 0 || c.source() != nil,
 		idempotencyKey: c.keyIfMade(),
+		journaled:      c.inJournal(),
 	}
 	switch c.decided {
 	case DecisionConfirm:

@@ -121,6 +121,8 @@ func TestWhatTheBreakerCounts(t *testing.T) {
 		toolguard.CodeRateLimited: true, toolguard.CodePanic: true, toolguard.CodeExited: true, toolguard.CodeBadResponse: true,
 		toolguard.CodeCommandFailed: true, toolguard.CodeUnknownError: true,
 		toolguard.CodeLoopDetected: true, toolguard.CodePolledTooSoon: true,
+		toolguard.CodeKeyConflict: true, toolguard.CodeAborted: true, toolguard.CodeJournalUnavailable: true,
+		toolguard.CodeApprovalPending: true, toolguard.CodeApprovalDenied: true, toolguard.CodeApprovalStale: true, toolguard.CodeApprovalExpired: true,
 		toolguard.CodeInDoubt: true, toolguard.CodeInProgress: true, toolguard.CodeResultUnavailable: true,
 	}
 	for code := range toolguard.Codes() {

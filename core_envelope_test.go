@@ -31,7 +31,8 @@ var alwaysNotStarted = []toolguard.Code{
 	toolguard.CodeInvalidJSON, toolguard.CodeTruncated, toolguard.CodeSchemaViolation, toolguard.CodeUnknownTool,
 	toolguard.CodeBudgetExhausted, toolguard.CodeBreakerOpen, toolguard.CodeOverloaded, toolguard.CodeToolStuck, toolguard.CodeShuttingDown,
 	toolguard.CodeToolDisabled, toolguard.CodeDuplicateCallID, toolguard.CodeLimitReached, toolguard.CodeBatchStopped,
-	toolguard.CodeLoopDetected, toolguard.CodePolledTooSoon,
+	toolguard.CodeLoopDetected, toolguard.CodePolledTooSoon, toolguard.CodeKeyConflict, toolguard.CodeJournalUnavailable,
+	toolguard.CodeApprovalPending, toolguard.CodeApprovalDenied, toolguard.CodeApprovalStale, toolguard.CodeApprovalExpired,
 }
 
 // goldenTool fails with a code and a word on its outcome, or as told.

@@ -20,6 +20,8 @@ type Description struct {
 	Concurrency ConcurrencyPolicy
 	Loop        LoopPolicy
 	Dedupe      DedupePolicy
+	Journaling  JournalPolicy
+	Approval    ApprovalPolicy
 	Observe     ObservePolicy
 	Render      RenderPolicy
 	// SharedBreaker says that the breaker is the dependency's.
@@ -48,12 +50,16 @@ func (g *Guard) Describe() Description {
 		Arguments: o.Arguments, Timeout: inForce("Timeout", o.Timeout), Retry: inForce("Retry", o.Retry),
 		Breaker: inForce("Breaker", o.Breaker), Concurrency: inForce("Concurrency", o.Concurrency),
 		Loop: inForce("Loop", o.Loop), Dedupe: inForce("Dedupe", o.Dedupe),
+		Journaling: inForce("Journaling", o.Journaling), Approval: inForce("Approval", o.Approval),
 		Observe: inForce("Observe", o.Observe), Render: inForce("Render", o.Render),
 		SharedBreaker: g.sharesBreaker(), MaxAttempts: 1, NotEnforced: g.args.notEnforced,
 		ConstrainsNothing: g.args.schema.ConstrainsNothing(), Remembers: "nothing after the call",
 	}
 	if o.Sessions != nil {
 		d.Remembers = "a conversation, while Sessions keep it and the process lives"
+	}
+	if g.journal != nil && !o.Journaling.Off {
+		d.Remembers = "a journal whose durability is " + g.journal.Durability().String()
 	}
 	if d.SharedBreaker {
 		d.Breaker = inForce("Breaker", o.Dependencies.Breaker.withDefaults(sharedBudget))

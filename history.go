@@ -225,6 +225,8 @@ type booking struct {
 	neither bool
 	// idempotencyKey is what the downstream can be asked by.
 	idempotencyKey string
+	// journaled: the journal remembers the effect, and who decides about it.
+	journaled bool
 }
 
 // book settles what is known of a call's effect, and remembers the call.
@@ -259,6 +261,7 @@ func (s *session) bookEffect(b *booking) {
 	}
 	switch {
 	case !b.acted && !b.confirmed || p.code == CodeControlFlow:
+	case b.journaled && !happened:
 	case unknown && b.info.Effect != Idempotent:
 		s.doubt(doubt{p.key, p.at, b.idempotencyKey, p.code == CodeAbandoned})
 	case !unknown:

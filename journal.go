@@ -221,11 +221,13 @@ const (
 	RecordLate
 	// RecordCheck: the downstream was asked what became of the key.
 	RecordCheck
+	// RecordApproval: somebody was asked whether the call may run, and answered.
+	RecordApproval
 	// RecordRefused: the caller was not allowed to do this.
 	RecordRefused
 )
 
-var recordKindNames = names{"state", "attempt", "late", "check", "refused"}
+var recordKindNames = names{"state", "attempt", "late", "check", "approval", "refused"}
 
 // String returns the lower-case name, or RecordKind(n) outside the set.
 func (k RecordKind) String() string { return recordKindNames.text("RecordKind", uint8(k)) }

@@ -96,3 +96,12 @@ func (e Entry) next(to State, due time.Duration) (Entry, error) {
 	e.State, e.Due = to, due
 	return e, nil
 }
+
+// must is next for a step that the table has.
+func (e Entry) must(to State, due time.Duration) Entry {
+	n, err := e.next(to, due)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}

@@ -12,8 +12,10 @@ import (
 // Key returns the idempotency key of the call ctx belongs to, or "" outside a
 // guarded call. It is the same in every attempt of a call. With Scope.Run and
 // Scope.Step it is the same whenever the host resumes that step, whatever the
-// arguments: give each call a step of its own. Otherwise it is random. A key is
-// up to 64 characters of lower-case hexadecimal.
+// arguments: give each call a step of its own. Otherwise, with a [Journal] and
+// Scope.Session, identical calls of the session have one until the user speaks
+// again. Otherwise it is random. A key is up to 64 characters of lower-case
+// hexadecimal.
 func Key(ctx context.Context) string {
 	key, _ := evidence.CallKey(ctx)
 	return key
@@ -37,13 +39,22 @@ func (c *call) keyIfMade() string {
 }
 
 func (c *call) makeKey() string {
-	if c.scope.Run == "" || c.scope.Step == "" {
-		var b [16]byte
-		_, _ = rand.Read(b[:]) // never fails
-		return hex.EncodeToString(b[:])
+	if s := c.scope; s.stepped() {
+		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity)
 	}
+	return randomKey()
+}
+
+func randomKey() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// hashParts returns one key for one list of parts.
+func hashParts(parts ...string) string {
 	h := sha256.New()
-	for _, part := range []string{c.scope.Tenant, c.scope.Run, c.scope.Step, c.guard.args.identity} {
+	for _, part := range parts {
 		writePart(h.Write, part)
 	}
 	return hex.EncodeToString(h.Sum(nil))

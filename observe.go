@@ -158,6 +158,7 @@ type Event struct {
 	CallID                    string
 	Scope                     Scope
 	Digest                    Digest // zero where the arguments were not read
+	Key                       string // the idempotency key, if one was made
 
 	// Stage, Decision and Why say where the call stands, what was done next, and
 	// the reason: one of the Why constants, a code, an outcome, or the source of
@@ -203,6 +204,7 @@ func (c *call) describe(e *Event, kind EventKind, at time.Time) {
 	e.Tool, e.ToolVersion, e.Source, e.Effect = g.info.Name, g.info.Version, g.info.Source, g.info.Effect
 	e.SchemaDigest, e.NotEnforced = g.args.digest, g.args.notEnforced
 	e.CallID, e.Scope, e.Digest, e.Deadline = c.in.ID, *c.scope, c.digest, c.effectiveDeadline()
+	e.Key = c.keyIfMade()
 	if c.nobodys() {
 		e.Tool = c.toolName()
 	}
@@ -343,18 +345,16 @@ func (c *call) tellCall(d *delivery) {
 
 // observeLate tells of an abandoned attempt that ended. It runs on that
 // attempt's goroutine, when the call is long over.
-func (c *call) observeLate(a *attempt) {
+func (c *call) observeLate(a *attempt, late *lateAnswer) {
 	if c.guard.events == nil {
 		return
 	}
 	var e Event
 	c.describe(&e, EventLate, time.Now())
 	e.Duration, e.Attempt, e.Attempts = e.Time.Sub(c.began)-a.began, int(a.number), int(a.number)
-	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, true, OutcomeSucceeded, a.err
-	if a.failed() {
-		d := a.diagnose()
-		e.OK, e.Code, e.Category, e.Detail, e.Err = false, d.Code, d.Code.Category(), d.detail, a.err
-		e.Outcome = c.guard.info.outcomeOf(d, a.evidence.Load())
+	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, late.code == "", late.outcome, a.err
+	if !e.OK {
+		e.Code, e.Category, e.Detail = late.code, late.code.Category(), late.detail
 	}
 	c.guard.events.deliver(a, delivery{e, nil})
 }

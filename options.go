@@ -23,6 +23,8 @@ type Options struct {
 	Concurrency ConcurrencyPolicy
 	Loop        LoopPolicy
 	Dedupe      DedupePolicy
+	Journaling  JournalPolicy
+	Approval    ApprovalPolicy
 	Observe     ObservePolicy
 	Render      RenderPolicy
 
@@ -30,6 +32,15 @@ type Options struct {
 	Dependencies *Dependencies
 	// Sessions remember conversations, for several guards together.
 	Sessions *Sessions
+	// Journal remembers side effects over calls and processes. Without one a
+	// conversation does, as long as Sessions keep it.
+	Journal Journal
+	// Approver is asked before calls run that Approval is about. Without a Journal,
+	// what it leaves open is kept in memory.
+	Approver Approver
+	// NeedsApproval says of the calls Approval is about which need one; if nil, all.
+	// Where it fails, they do.
+	NeedsApproval func(ctx context.Context, args json.RawMessage) (bool, error)
 	// Fallback answers when the tool is unavailable or too slow.
 	Fallback *Fallback
 	// Observer sees what happens.
@@ -140,7 +151,7 @@ func (g *Guard) check() error {
 	o, i := &g.opts, &g.info
 	errs := []error{
 		i.check(), o.Timeout.check(i.Class), o.Retry.check(), o.Concurrency.check(),
-		o.Observe.check(), o.Render.check(), o.Arguments.check(), o.Loop.check(), o.Dedupe.check(), o.Fallback.check(i), o.checkOff(),
+		o.Observe.check(), o.Render.check(), o.Arguments.check(), o.Loop.check(), o.Dedupe.check(), o.Journaling.check(), o.Approval.check(), g.checkJournal(), o.Fallback.check(i), o.checkOff(),
 	}
 	if g.gates.status != nil && i.Effect == ReadOnly {
 		errs = append(errs, errors.New("toolguard: Status is set, want nil for a read_only tool: its outcome is never unknown"))
@@ -196,6 +207,8 @@ func (g *Guard) build() error {
 	o.Concurrency = o.Concurrency.withDefaults()
 	o.Loop = o.Loop.withDefaults()
 	o.Dedupe = o.Dedupe.withDefaults()
+	o.Journaling = o.Journaling.withDefaults()
+	o.Approval = o.Approval.withDefaults()
 	o.Observe = o.Observe.withDefaults()
 	o.Render = o.Render.withDefaults()
 	g.budget.share, g.budget.floor = o.Retry.Budget, o.Retry.BudgetFloor
@@ -208,8 +221,12 @@ func (g *Guard) build() error {
 	}
 	g.limiter = newLimiter(o.Concurrency, o.Dependencies.limit(g.info.Dependency))
 	g.words = newWords(o.Render, o.Words)
+	if o.Journal == nil && o.Approver != nil {
+		o.Journal = NewMemoryJournal()
+	}
+	g.journal = newJournaling(o.Journal)
 	g.events = newEvents(o.Observer, o.Observe, &g.counters)
-	if err := errors.Join(g.buildArguments(), g.buildFallback()); err != nil {
+	if err := errors.Join(g.buildArguments(), g.buildOutput(), g.buildFallback()); err != nil {
 		return err
 	}
 	o.Sessions.register(g)

@@ -60,7 +60,8 @@ func (o *Options) checkOff() error {
 	errs := []error{
 		offOption("Arguments", o.Arguments), offOption("Timeout", o.Timeout), offOption("Retry", o.Retry),
 		offOption("Breaker", o.Breaker), offOption("Concurrency", o.Concurrency),
-		offOption("Loop", o.Loop), offOption("Dedupe", o.Dedupe), offOption("Observe", o.Observe), offOption("Render", o.Render),
+		offOption("Loop", o.Loop), offOption("Dedupe", o.Dedupe),
+		offOption("Journaling", o.Journaling), offOption("Approval", o.Approval), offOption("Observe", o.Observe), offOption("Render", o.Render),
 	}
 	if o.Dependencies != nil {
 		errs = append(errs, offOption("Dependencies.Breaker", o.Dependencies.Breaker))
@@ -112,6 +113,9 @@ func (g *Guard) checkArguments() error {
 		if infer.Excludes(tree, name) {
 			errs = append(errs, badOption(fmt.Sprintf("Concurrency.SerializeBy[%d]", i), name, "an argument that Info.Schema admits"))
 		}
+	}
+	if field := g.info.KeyField; field != "" && infer.Excludes(tree, field) {
+		errs = append(errs, fmt.Errorf("toolguard: Info.KeyField is %q, want an argument that Info.Schema admits", field))
 	}
 	if t, ok := g.body.Load().tool.(interface {
 		fits(tree any, example json.RawMessage) error

@@ -63,6 +63,18 @@ func (p LoopPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
 func (p *LoopPolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
+func (p JournalPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.
+func (p *JournalPolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (p ApprovalPolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.
+func (p *ApprovalPolicy) UnmarshalJSON(b []byte) error { return readPolicy(b, p) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
 func (p ObservePolicy) MarshalJSON() ([]byte, error) { return writePolicy(p) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler], strictly.

@@ -27,8 +27,12 @@ func (c *call) step() (step prompts.Step, resend bool) {
 		return prompts.StepInProgress, false
 	case c.outcome != OutcomeUnknown:
 		return c.stepAfterNothing()
+	case f.Code == CodeAborted:
+		return prompts.StepFinalRefusal, false
 	case !info.repeatable(c.began) && len(info.VerifyWith) > 0:
 		return prompts.StepVerifyUnknown, false
+	case !info.repeatable(c.began) && c.looksAfter():
+		return prompts.StepParkedUnknown, false
 	case !info.repeatable(c.began):
 		return prompts.StepAskCheckUnknown, false
 	case f.row().resend && f.RetryAfter <= longWait:
@@ -51,7 +55,7 @@ func (c *call) stepAfterNothing() (step prompts.Step, resend bool) {
 		return c.stepWithoutTool(), false
 	case CodeSchemaViolation:
 		return c.stepAfterViolation(), false
-	case CodeTLSFailure, CodeNotInstalled:
+	case CodeTLSFailure, CodeNotInstalled, CodeJournalUnavailable:
 		return c.elsewhere(prompts.StepTellUserOutage), false
 	}
 	if s, ok := fixedSteps[c.failure.Code]; ok {
@@ -78,6 +82,12 @@ var fixedSteps = map[Code]prompts.Step{
 	CodePermissionDenied: prompts.StepNoPermission,
 	CodeAuthExpired:      prompts.StepReauthenticate,
 	CodeCanceled:         prompts.StepCanceled,
+	CodeAborted:          prompts.StepFinalRefusal,
+	CodeKeyConflict:      prompts.StepAskWhichArguments,
+	CodeApprovalPending:  prompts.StepAwaitApproval,
+	CodeApprovalDenied:   prompts.StepApprovalDenied,
+	CodeApprovalStale:    prompts.StepApprovalAgain,
+	CodeApprovalExpired:  prompts.StepApprovalAgain,
 }
 
 // stepAfterOutage chooses between waiting, going elsewhere and giving up. After
@@ -125,4 +135,13 @@ func (c *call) stepAfterViolation() prompts.Step {
 		return prompts.StepAskUserForMissing
 	}
 	return prompts.StepFixAndResend
+}
+
+// looksAfter says that somebody finds out what became of the call, so that the
+// user may be told so.
+func (c *call) looksAfter() bool {
+	if !c.inJournal() {
+		return false
+	}
+	return c.guard.opts.Journaling.Checked || c.ledger.entry.State == StateParked
 }

@@ -43,6 +43,8 @@ func (e *Envelope) label() prompts.Label {
 		return prompts.LabelOutcomeUnknown
 	case e.Error.Code == CodeCanceled:
 		return prompts.LabelCanceled
+	case e.Error.Code == CodeApprovalPending:
+		return prompts.LabelAwaitingApproval
 	default:
 		return prompts.Label(e.Error.Category.String())
 	}

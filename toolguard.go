@@ -20,6 +20,8 @@ import (
 	"encoding/json"
 	"sync/atomic"
 	"time"
+
+	"github.com/toolguard-go/toolguard/internal/schema"
 )
 
 // Tool is an operation an agent can call. [Func], [Action] and [Text] make one
@@ -47,11 +49,21 @@ type Info struct {
 	// Schema is the JSON Schema of the arguments, any draft from 4 to 2020-12.
 	// If empty, any object is accepted.
 	Schema json.RawMessage
+	// OutputSchema is the JSON Schema of the result. A result that breaks it counts
+	// as an answer that could not be read. If empty, any result is accepted.
+	OutputSchema json.RawMessage
 	// Effect says what running the tool again may do. If zero, NonIdempotent.
 	Effect Effect
+	// Risk says how much harm a call may do.
+	Risk Risk
 	// KeyTTL is how long the downstream of an IdempotentByKey tool remembers a
 	// key. If zero, 24 h.
 	KeyTTL time.Duration
+	// KeyField names a top-level argument that takes the idempotency key, in place
+	// of whatever the model wrote there. The schema must admit it.
+	KeyField string
+	// Durability is what a journal must survive at least, if one is given.
+	Durability Durability
 	// SingleRequest promises that an attempt makes one request to one service
 	// and nothing else with an effect, so that this request's fate is the
 	// attempt's: a refused connection then proves that nothing was done. Where
@@ -144,12 +156,14 @@ type Guard struct {
 	opts     Options
 	gates    gates
 	args     arguments
+	output   *schema.Schema // of results; nil if they have none
 	budget   retryBudget
 	breakers *breakers
 	limiter  *limiter
 	fallback *fallback
 	words    words
 	events   *events
+	journal  *journaling // nil without one
 	door     door
 	counters counters
 	hanging  accounts
@@ -197,9 +211,12 @@ func (c *call) begin() (a *attempt) {
 	defer c.rescue()
 	if c.decide() && c.validate() {
 		c.stage = StageExecute
-		a = c.place()
+		if c.claimed() { // the intent is written down
+			a = c.place()
+		}
 	}
 	if a == nil {
+		c.record()
 		c.recover()
 		c.finish()
 	}
@@ -256,18 +273,22 @@ func (c *call) conclude() {
 func (c *call) decide() bool {
 	c.stage = StageDecide
 	return c.admitted() &&
+		c.found() && // what is to be resumed
 		c.resolved() && // by the toolbox the call came through
 		c.allotted() && // the turn's limits
 		c.parsed() && // strictly, then what normalisation can repair without loss
+		c.keyed() && // by what the journal has of it
 		c.matched() && // the schema
 		c.authorized() &&
+		c.recalled() && // what the journal knows of it
 		c.unrepeated() // what the conversation knows of it
 }
 
 // validate: may it run now?
 func (c *call) validate() bool {
 	c.stage = StageValidate
-	return c.checked() // business rules
+	return c.checked() && // business rules
+		c.approved() // by a person or a policy
 }
 
 // confirm: did it take?
@@ -275,6 +296,7 @@ func (c *call) confirm() {
 	c.stage = StageConfirm
 	c.checkResult() // a success that is none
 	c.askStatus()   // an outcome nobody knows
+	c.record()      // what the journal is told
 }
 
 // recover: what now?

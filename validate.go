@@ -105,9 +105,11 @@ func (g *Guard) buildArguments() error {
 	a.schema, a.digest = s, s.Digest()
 	a.limits = strictjson.Limits{MaxBytes: p.MaxBytes, MaxDepth: p.MaxDepth}
 	a.identity = g.info.identity()
-	a.digests = g.events != nil || g.opts.Fallback != nil || g.opts.Sessions != nil
-	if len(g.info.Irrelevant) > 0 {
-		a.irrelevant = func(name string) bool { return slices.Contains(g.info.Irrelevant, name) }
+	a.digests = g.events != nil || g.opts.Fallback != nil || g.opts.Sessions != nil || g.opts.Journal != nil
+	if key := g.info.KeyField; len(g.info.Irrelevant) > 0 || key != "" {
+		a.irrelevant = func(name string) bool {
+			return name == key && key != "" || slices.Contains(g.info.Irrelevant, name)
+		}
 	}
 	for _, n := range s.NotEnforced() {
 		a.notEnforced = append(a.notEnforced, n.String())
@@ -329,4 +331,21 @@ func (a *arguments) resource(doc *strictjson.Doc, names []string) string {
 		}
 	}
 	return string(b)
+}
+
+// buildOutput compiles the schema of results, as leniently as that of arguments.
+func (g *Guard) buildOutput() error {
+	if len(g.info.OutputSchema) == 0 {
+		return nil
+	}
+	mode := schema.Strict
+	if g.opts.Arguments.Schema == SchemaLenient {
+		mode = schema.Lenient
+	}
+	s, err := schema.Compile(g.info.OutputSchema, mode)
+	if err != nil {
+		return fmt.Errorf("toolguard: Info.OutputSchema: %w", err)
+	}
+	g.output = s
+	return nil
 }

@@ -35,6 +35,8 @@ type level struct {
 	Concurrency *toolguard.ConcurrencyPolicy
 	Loop        *toolguard.LoopPolicy
 	Dedupe      *toolguard.DedupePolicy
+	Journaling  *toolguard.JournalPolicy
+	Approval    *toolguard.ApprovalPolicy
 	Observe     *toolguard.ObservePolicy
 	Render      *toolguard.RenderPolicy
 }
@@ -59,6 +61,8 @@ func (l level) over(below level) level {
 		Concurrency: cmp.Or(l.Concurrency, below.Concurrency),
 		Loop:        cmp.Or(l.Loop, below.Loop),
 		Dedupe:      cmp.Or(l.Dedupe, below.Dedupe),
+		Journaling:  cmp.Or(l.Journaling, below.Journaling),
+		Approval:    cmp.Or(l.Approval, below.Approval),
 		Observe:     cmp.Or(l.Observe, below.Observe),
 		Render:      cmp.Or(l.Render, below.Render),
 	}
@@ -70,12 +74,15 @@ func (l level) options() toolguard.Options {
 		Arguments: value(l.Arguments), Timeout: value(l.Timeout), Retry: value(l.Retry),
 		Breaker: value(l.Breaker), Concurrency: value(l.Concurrency),
 		Loop: value(l.Loop), Dedupe: value(l.Dedupe),
+		Journaling: value(l.Journaling), Approval: value(l.Approval),
 		Observe: value(l.Observe), Render: value(l.Render),
 	}
 	o.Timeout.Classes = maps.Clone(o.Timeout.Classes)
 	o.Retry.Rules = maps.Clone(o.Retry.Rules)
 	o.Concurrency.SerializeBy = slices.Clone(o.Concurrency.SerializeBy)
 	o.Loop.Volatile = slices.Clone(o.Loop.Volatile)
+	o.Approval.Effects = slices.Clone(o.Approval.Effects)
+	o.Approval.Risks = slices.Clone(o.Approval.Risks)
 	return o
 }
 

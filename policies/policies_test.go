@@ -112,7 +112,8 @@ func TestEveryPolicyIsInherited(t *testing.T) {
 	t.Parallel()
 	policy := map[string]string{
 		"arguments": `{"max_bytes":N}`, "timeout": `{"max_abandoned":N}`, "retry": `{"budget_floor":N}`, "breaker": `{"max_keys":N}`,
-		"concurrency": `{"max":N}`, "loop": `{"tool_calls":N}`, "dedupe": `{"reuse":"Ns"}`, "observe": `{"queue":N}`, "render": `{"max_parts":N}`,
+		"concurrency": `{"max":N}`, "loop": `{"tool_calls":N}`, "dedupe": `{"reuse":"Ns"}`, "journaling": `{"max_result":N}`, "approval": `{"version":"N"}`,
+		"observe": `{"queue":N}`, "render": `{"max_parts":N}`,
 	}
 	fields := 0
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[toolguard.Options]()) {

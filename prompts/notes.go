@@ -22,6 +22,8 @@ const (
 	NoteNullRemoved       Note = "null_removed"        // Path
 	NoteEnumTrimmed       Note = "enum_trimmed"        // Path, [Want]
 	NoteNameResolved      Note = "name_resolved"       // Got, Want
+	NoteKeyOverwritten    Note = "key_overwritten"     // Path
+	NoteArgsEdited        Note = "args_edited"
 	NoteNotEnforcedSchema Note = "not_enforced_schema" // Tool
 )
 

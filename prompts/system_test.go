@@ -52,7 +52,7 @@ var ruleOfCode = map[string][]string{
 	},
 	"answer": {
 		"business_rule", "not_found", "conflict", "request_rejected", "result_rejected", "key_conflict", "permission_denied", "auth_expired",
-		"approval_pending", "approval_denied", "approval_stale", "approval_expired",
+		"aborted", "approval_pending", "approval_denied", "approval_stale", "approval_expired",
 	},
 	"outcome":    {"in_doubt", "in_progress", "result_unavailable"},
 	"limit":      {"limit_reached", "loop_detected", "polled_too_soon"},

@@ -1,0 +1,261 @@
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// approved asks whether the call may run, where somebody has to say so. Whatever
+// may have changed while that took its time is asked again.
+func (c *call) approved() bool {
+	if !c.inJournal() {
+		return true
+	}
+	switch e := &c.ledger.entry; e.State {
+	case StatePending:
+		return true // the claim will say so
+	case StateAwaiting:
+		return c.awaited(e)
+	case StateApproved:
+		return c.approvedBefore(e)
+	}
+	if !c.needsApproval() || c.approvedWider() {
+		return true
+	}
+	return c.askApprover()
+}
+
+// needsApproval asks the policy, and the predicate. Where that fails, the safe
+// answer is yes.
+func (c *call) needsApproval() bool {
+	g := c.guard
+	if !g.asksApproval() {
+		return false
+	}
+	p := &g.opts.Approval
+	if p.Repeats && c.ledger.earlier > 0 {
+		return true
+	}
+	if !slices.Contains(p.Effects, g.info.Effect) || !slices.Contains(p.Risks, g.info.Risk) {
+		return false
+	}
+	if g.opts.NeedsApproval == nil {
+		return true
+	}
+	yes := true
+	err := c.isolate(func(ctx context.Context) (err error) {
+		said, err := g.opts.NeedsApproval(ctx, c.argsCopy())
+		if err == nil {
+			yes = said
+		}
+		return err
+	})
+	return err != nil || yes
+}
+
+// awaited answers a call about which nobody has decided yet.
+func (c *call) awaited(e *Entry) bool {
+	if !e.overdue() {
+		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
+	}
+	return c.expireEntry(e, CodeApprovalExpired)
+}
+
+// approvedBefore goes on with a call that was approved, if what was approved is
+// still what would run.
+func (c *call) approvedBefore(e *Entry) bool {
+	switch {
+	case e.overdue():
+		return c.expireEntry(e, CodeApprovalExpired)
+	case e.Approval == nil || !e.Approval.covers(c):
+		return c.expireEntry(e, CodeApprovalStale)
+	}
+	c.ledger.approval = e.Approval
+	return true
+}
+
+// covers says whether an approval is for what the call would do.
+func (a *Approval) covers(c *call) bool {
+	g := c.guard
+	return a.Digest == c.approvalDigest() && a.SchemaDigest == g.args.digest &&
+		a.ToolVersion == g.info.Version && a.Policy == g.opts.Approval.Version
+}
+
+// expireEntry closes an entry whose approval, or the wait for it, is over.
+func (c *call) expireEntry(e *Entry, code Code) bool {
+	was := *e
+	n := was.must(StateExpired, 0)
+	n.Code = code
+	if !c.put(&was, n, string(code)) {
+		return false
+	}
+	return c.answerStored(code, OutcomeNotStarted)
+}
+
+// approval is a yes to what the call would do.
+func (c *call) approval(by, why string) *Approval {
+	g := c.guard
+	return &Approval{
+		By: by, Why: why, Digest: c.approvalDigest(), SchemaDigest: g.args.digest,
+		ToolVersion: g.info.Version, Policy: g.opts.Approval.Version,
+	}
+}
+
+// askApprover asks, and does what the answer says.
+func (c *call) askApprover() bool {
+	r := c.approvalRequest()
+	var answer Answer
+	err := c.guard.hanging.approver.Run(c.ctx, c.left(c.guard.opts.Approval.Wait), func(ctx context.Context) error {
+		a, err := c.guard.opts.Approver.Approve(ctx, r)
+		if err == nil {
+			answer = a
+		}
+		return err
+	})
+	switch {
+	case c.ctx.Err() != nil:
+		return c.fail(diagnosis{Verdict: Verdict{Code: c.callerCode()}}, err)
+	case err != nil:
+		return c.fail(diagnosis{Verdict: Verdict{Code: CodeCheckFailed}}, err)
+	}
+	return c.obey(answer)
+}
+
+func (c *call) obey(a Answer) bool {
+	switch a.Verdict {
+	case ApprovalGranted:
+		c.ledger.approval = c.approval(a.By, a.Why)
+		c.ledger.lines = append(c.ledger.lines, c.approvalLine(a))
+		c.widen(a)
+		return c.authorized() && c.checked()
+	case ApprovalEdited:
+		return c.edit(a)
+	case ApprovalPending:
+		return c.awaitDecision()
+	default:
+		return c.deny(a)
+	}
+}
+
+// edit takes over the arguments of whoever approved. They are held against
+// everything that the model's were.
+func (c *call) edit(a Answer) bool {
+	if !c.adopt(slices.Clone(a.Args)) || !c.injectKey() || !c.matched() || !c.authorized() || !c.checked() {
+		return false
+	}
+	c.ledger.approval = c.approval(a.By, a.Why)
+	c.ledger.approval.Edited = true
+	c.ledger.lines = append(c.ledger.lines, c.approvalLine(a))
+	c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited})
+	return true
+}
+
+// deny writes the no down, so that it stays one.
+func (c *call) deny(a Answer) bool {
+	was := c.ledger.entry
+	e, err := c.intent().next(StateDenied, 0)
+	if err != nil {
+		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
+	}
+	e.Approval = c.approval(a.By, a.Why)
+	c.ledger.lines = append(c.ledger.lines, c.approvalLine(a))
+	if !c.put(&was, e, "") {
+		return false
+	}
+	if c.ledger.entry.State != StateDenied { // somebody else was faster
+		return c.unanswered() && c.approved()
+	}
+	c.answerStored(CodeApprovalDenied, OutcomeNotStarted)
+	c.failure.quote = a.Why
+	return false
+}
+
+// awaitDecision leaves the call to somebody who decides later.
+func (c *call) awaitDecision() bool {
+	was := c.ledger.entry
+	e, err := c.intent().next(StateAwaiting, c.guard.opts.Approval.Expiry)
+	if err != nil {
+		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
+	}
+	e.Approval = c.approval("", "") // what is to be decided about
+	if !c.put(&was, e, "") {
+		return false
+	}
+	if c.ledger.entry.State == StateAwaiting {
+		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
+	}
+	return c.unanswered() && c.approved() // somebody else was faster
+}
+
+// approvalLine is the audit's line on who decided.
+func (c *call) approvalLine(a Answer) Record {
+	r := c.auditLine(RecordApproval)
+	r.Key, r.Token, r.Actor, r.Why, r.Outcome = c.CallKey(), c.ledger.entry.Token, a.By, a.Why, OutcomeNotStarted
+	return r
+}
+
+func (c *call) approvalRequest() ApprovalRequest {
+	g := c.guard
+	return ApprovalRequest{
+		Key: c.CallKey(), Tool: g.info.Name, Source: g.info.Source, ToolVersion: g.info.Version, SchemaDigest: g.args.digest,
+		Effect: g.info.Effect, Risk: g.info.Risk, Scope: *c.scope, CallID: c.in.ID,
+		Line: g.DescribeCall(c.ctx, c.doc.Text), Args: slices.Clone(c.doc.Text), Redacted: string(c.redactedArgs()),
+		Digest: c.approvalDigest(), Expires: time.Now().Add(g.opts.Approval.Expiry),
+	}
+}
+
+// redactedArgs are the arguments as they may be shown and stored anywhere.
+func (c *call) redactedArgs() json.RawMessage {
+	text := json.RawMessage(c.redact(string(c.doc.Text)))
+	if !json.Valid(text) {
+		text, _ = marshal(string(text))
+	}
+	return text
+}
+
+// widen keeps an approval that is for more than this call.
+func (c *call) widen(a Answer) {
+	if a.Wider != WiderSession || c.scope.Session == "" {
+		return
+	}
+	e := c.intent()
+	e.Token, e.State, e.Args, e.Digest = 0, StateNone, nil, Digest{}
+	e.Group, e.Approval = c.widerGroup(), c.ledger.approval
+	if last, err := c.wider(); err == nil && last.State != StateNone {
+		e.Generation = last.Generation + 1
+	} else {
+		e.Generation = 0
+	}
+	e.Key = generationKey(e.Group, e.Generation)
+	e = e.must(StateApproved, c.guard.opts.Approval.Expiry)
+	j, line := c.guard.journal, lineOf(&e, StateNone, a.By, a.Why)
+	_, _, _ = j.write(c.ctx, c.left(callbackTimeout), Version{}, e, line) // if it fails, the next call is asked about
+}
+
+// wider returns the last approval for the whole session.
+func (c *call) wider() (Entry, error) {
+	return c.guard.journal.read(c.ctx, c.left(callbackTimeout), Query{Group: c.widerGroup(), Limit: 1})
+}
+
+// widerGroup is that of the approvals for the whole session.
+func (c *call) widerGroup() string {
+	s, g := c.scope, c.guard
+	return hashParts("approval", s.Tenant, s.Principal, s.Session, g.args.identity, g.args.digest, g.info.Version, g.opts.Approval.Version)
+}
+
+// approvedWider looks for an approval that covers the session.
+func (c *call) approvedWider() bool {
+	if c.scope.Session == "" {
+		return false
+	}
+	e, err := c.wider()
+	if err != nil || e.State != StateApproved || e.overdue() {
+		return false
+	}
+	c.ledger.approval = c.approval(e.Approval.By, e.Approval.Why)
+	return true
+}

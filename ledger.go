@@ -1,0 +1,181 @@
+package toolguard
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// ledger is what a call has to do with the journal.
+type ledger struct {
+	group      string
+	generation int
+	entry      Entry         // as last seen; in StateNone if there is none
+	earlier    time.Duration // since an earlier generation had its effect; 0 if none had
+	approval   *Approval     // given to this call
+	claimed    bool
+	lines      []Record // of the audit, on their way into the journal
+
+	mu       sync.Mutex
+	renewal  *time.Timer
+	recorded bool        // what the call came to is in the journal
+	late     *lateAnswer // of the attempt it gave up on, until then
+}
+
+// unkept is the ledger of a call that does not belong into the journal, unwritten
+// that of one that the journal did not take.
+var unkept, unwritten ledger
+
+// inJournal says whether the call is in the journal, or on its way there.
+func (c *call) inJournal() bool {
+	return c.ledger != nil && c.ledger != &unkept && c.ledger != &unwritten
+}
+
+// journaled says whether a call of the tool belongs into the journal: reads only
+// where the host can resume them, or somebody has to approve them.
+func (c *call) journaled() bool {
+	g := c.guard
+	if g.journal == nil || g.opts.Journaling.Off {
+		return false
+	}
+	return g.info.Effect != ReadOnly || c.scope.stepped() || g.asksApproval()
+}
+
+// stepped says that the host knows this piece of work by a name of its own.
+func (s *Scope) stepped() bool { return s.Run != "" && s.Step != "" }
+
+// keyed finds the call's entry, and with it the key, before anything is judged:
+// the key may be one of the arguments.
+func (c *call) keyed() bool {
+	if c.mismatch() != nil && c.guard.info.KeyField == "" {
+		return true // it is going to be refused
+	}
+	return c.lookUp() && c.editedBefore() && c.injectKey()
+}
+
+// lookUp reads what the journal has of this action.
+func (c *call) lookUp() bool {
+	switch {
+	case !c.journaled() || c.inheritsKey():
+		c.ledger = &unkept
+		return true
+	case c.resumed() != nil:
+		return c.lookUpKey()
+	}
+	l := &ledger{group: c.group()}
+	c.ledger = l
+	if l.group == "" {
+		l.group = c.CallKey()
+		return true
+	}
+	found, err := c.guard.journal.read(c.ctx, c.left(callbackTimeout), Query{Group: l.group, Limit: 1})
+	if err != nil {
+		return c.withoutJournal(err)
+	}
+	c.takeUp(found)
+	return true
+}
+
+func (c *call) lookUpKey() bool {
+	found, err := c.guard.journal.read(c.ctx, c.left(callbackTimeout), Query{Key: c.resumed().Key, Limit: 1})
+	c.ledger = &ledger{group: found.Group, generation: found.Generation, entry: found}
+	if err != nil {
+		return c.withoutJournal(err)
+	}
+	c.key.Store(&c.resumed().Key)
+	return true
+}
+
+// takeUp goes on from an entry that was found: with its key, or where it belongs
+// to a call that is over and this one is meant anew, with the next.
+func (c *call) takeUp(e Entry) {
+	l := c.ledger
+	l.entry = e
+	if c.outlived(&e) {
+		if l.generation, l.entry = e.Generation+1, (Entry{}); e.State == StateSucceeded && !c.guard.info.RepeatsNormal {
+			l.earlier = max(e.Read.Sub(e.Updated), 1)
+		}
+	}
+	key := l.entry.Key
+	if key == "" {
+		key = generationKey(l.group, l.generation)
+	}
+	c.key.Store(&key)
+}
+
+// outlived says that what the entry came to does not answer this call: the user
+// has spoken since, or the tool is meant to act each time.
+func (c *call) outlived(e *Entry) bool {
+	if c.scope.stepped() || !e.State.Final() {
+		return false
+	}
+	sameTurn := c.scope.Turn != "" && c.scope.Turn == e.Scope.Turn
+	meant := e.State == StateSucceeded && (c.guard.info.RepeatsNormal || c.guard.info.Effect == Idempotent)
+	return !sameTurn || meant
+}
+
+// group names the action whose entries belong together; "" if nothing tells this
+// call from any other. A call from inside a tool is told apart by its arguments,
+// for the host has named the outer one only.
+func (c *call) group() string {
+	s := c.scope
+	switch {
+	case s.stepped() && c.outer != nil:
+		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity, c.outer.call.CallKey(), c.digest.String())
+	case s.stepped():
+		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity)
+	case s.Session != "":
+		return hashParts("session", s.Tenant, s.Session, c.guard.args.identity, c.digest.String())
+	default:
+		return ""
+	}
+}
+
+func generationKey(group string, generation int) string {
+	if generation == 0 {
+		return group
+	}
+	return hashParts("generation", group, strconv.Itoa(generation))
+}
+
+// inheritsKey gives a call that a guard makes inside another one of the same tool
+// with the same arguments the key of that one, which is in the journal already.
+func (c *call) inheritsKey() bool {
+	for a := c.outer; a != nil; a = a.call.outer {
+		if o := a.call; o.guard.args.identity == c.guard.args.identity && o.digest == c.digest {
+			key := o.CallKey()
+			c.key.Store(&key)
+			return true
+		}
+	}
+	return false
+}
+
+// withoutJournal goes on although the journal does not answer, where running
+// twice would do no harm.
+func (c *call) withoutJournal(err error) bool {
+	c.ledger = &unwritten
+	if c.guard.info.repeatable(c.began) && !c.guard.asksApproval() {
+		return true
+	}
+	if c.ctx.Err() != nil {
+		return c.refuse(c.callerCode(), 0)
+	}
+	return c.fail(diagnosis{Verdict: Verdict{Code: CodeJournalUnavailable}}, err)
+}
+
+// editedBefore takes over the arguments that were approved: they are what runs.
+func (c *call) editedBefore() bool {
+	e := &c.ledger.entry
+	if e.State != StateApproved || bytes.Equal(e.Args, c.doc.Text) {
+		return true
+	}
+	if e.Approval != nil && e.Approval.Edited {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited})
+	}
+	return c.adopt(slices.Clone(e.Args))
+}

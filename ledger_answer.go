@@ -1,0 +1,130 @@
+package toolguard
+
+import "github.com/toolguard-go/toolguard/prompts"
+
+// recalled answers from the journal, where that knows the answer.
+func (c *call) recalled() bool {
+	return !c.inJournal() || c.unanswered()
+}
+
+// unanswered looks at the entry and reports whether the call goes on.
+func (c *call) unanswered() bool {
+	e := &c.ledger.entry
+	if e.State != StateNone && e.Digest != c.digest && c.resumed() == nil {
+		return c.answerStored(CodeKeyConflict, OutcomeNotStarted)
+	}
+	switch e.State {
+	case StateSucceeded:
+		c.replayEntry(e)
+		return false
+	case StateDenied:
+		return c.answerStored(CodeApprovalDenied, OutcomeNotStarted)
+	case StateExpired:
+		return c.answerStored(CodeApprovalExpired, OutcomeNotStarted)
+	case StateAborted:
+		return c.answerStored(CodeAborted, OutcomeUnknown)
+	case StatePending:
+		return !e.overdue() || c.seize()
+	case StateUnknown, StateParked:
+		return c.undoubted()
+	default:
+		return true
+	}
+}
+
+// answerStored refuses the call for what the journal says of its key.
+func (c *call) answerStored(code Code, o Outcome) bool {
+	c.fail(diagnosis{Verdict: Verdict{Code: code}}, nil)
+	c.outcome = o
+	return false
+}
+
+// replayEntry answers with the result of the call that had the effect.
+func (c *call) replayEntry(e *Entry) {
+	c.outcome, c.decided = OutcomeSucceeded, DecisionReplay
+	if r, ok := decodeResult(e.Result); ok {
+		c.failure, c.result = nil, &r
+		c.notes = append(c.notes, Note{Kind: prompts.NoteReplayed, Age: e.Read.Sub(e.Updated)})
+		return
+	}
+	c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeResultUnavailable}, claimed: true}}
+}
+
+// seize takes the entry from a call that has not been heard of for too long. What
+// that did nobody knows, unless it could do nothing.
+func (c *call) seize() bool {
+	e := c.ledger.entry.lost()
+	if !c.put(&c.ledger.entry, e, "lease_expired") {
+		return false
+	}
+	return c.unanswered()
+}
+
+// lost is the entry of a call that was not heard of again.
+func (e Entry) lost() Entry {
+	e.Token++
+	e.Due, e.State = firstCheck, StateUnknown
+	if e.Effect == ReadOnly {
+		e.Due, e.State = 0, StateFailed
+	}
+	return e
+}
+
+// put writes the entry in its new state in place of what it was. It reports
+// whether anything is known now: either that, or what somebody else made of it.
+func (c *call) put(was *Entry, e Entry, why string) bool {
+	lines := append(c.ledger.lines, c.recordOf(was.State, &e, why))
+	c.ledger.lines = nil
+	now, _, err := c.guard.journal.write(c.ctx, c.left(callbackTimeout), was.Version(), e, lines...)
+	if err != nil {
+		return c.withoutJournal(err)
+	}
+	c.ledger.entry = now
+	return true
+}
+
+// undoubted deals with an entry of which nobody knows whether it had its effect.
+// It reports whether the call may run.
+func (c *call) undoubted() bool {
+	e := c.ledger.entry
+	if c.guard.info.mayRepeat(&e) {
+		return true
+	}
+	c.answerStored(CodeInDoubt, OutcomeUnknown)
+	c.query(e.believes)
+	if c.outcome == OutcomeUnknown {
+		return false
+	}
+	to := StateFailed
+	if c.outcome == OutcomeSucceeded {
+		to = StateSucceeded
+	}
+	settled := e.must(to, 0)
+	if to == StateSucceeded {
+		settled.Result = c.guard.encodeResult(c.result)
+	}
+	if c.put(&e, settled, WhyConfirmed); to == StateSucceeded {
+		return false
+	}
+	c.failure, c.decided, c.why = nil, DecisionAnswer, ""
+	return c.ledger.entry.State == StateFailed || c.unanswered()
+}
+
+// mayRepeat says whether the tool may run again under the key of an entry whose
+// effect may have happened.
+func (i *Info) mayRepeat(e *Entry) bool {
+	switch i.Effect {
+	case ReadOnly, Idempotent:
+		return true
+	case IdempotentByKey:
+		return e.Read.Sub(e.Created) < i.KeyTTL
+	default:
+		return false
+	}
+}
+
+// believes says whether a status query's answer settles the entry now.
+func (e *Entry) believes(o Outcome) bool {
+	d := doubt{at: e.Updated, abandoned: e.Code == CodeAbandoned}
+	return d.settles(o, e.Read)
+}

@@ -1,0 +1,110 @@
+package toolguard
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/digest"
+)
+
+// claimed writes down the intent. It reports whether the call may run: nobody
+// else has the key.
+func (c *call) claimed() bool {
+	if !c.inJournal() {
+		return true
+	}
+	if wait, open := c.guard.breakers.refuses(c.breakerKey()); open {
+		return c.refuse(CodeBreakerOpen, wait) // there is nothing to write down
+	}
+	for range maxRaces {
+		switch c.ledger.entry.State {
+		case StatePending:
+			return c.refuseInFlight()
+		case StateAwaiting:
+			return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
+		}
+		if done := c.claim(); done || c.failure != nil {
+			return done
+		}
+		if !c.unanswered() {
+			return false
+		}
+	}
+	return c.refuseInFlight()
+}
+
+// maxRaces bounds how often others may be faster.
+const maxRaces = 8
+
+// claim tries to take the key. If somebody else was faster, the entry is theirs.
+func (c *call) claim() bool {
+	l := c.ledger
+	was := l.entry
+	e, err := c.intent().next(StatePending, c.guard.opts.Journaling.Lease)
+	if err != nil {
+		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
+	}
+	lines := append(slices.Clip(l.lines), c.recordOf(was.State, &e, ""))
+	now, ok, err := c.guard.journal.write(c.ctx, c.left(callbackTimeout), was.Version(), e, lines...)
+	if err != nil {
+		return c.withoutJournal(err)
+	}
+	if l.entry = now; !ok {
+		c.takeUp(now)
+		return false
+	}
+	l.claimed, l.lines = true, nil
+	c.unsure = was.State == StateUnknown || was.State == StateParked
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewal = time.AfterFunc(c.guard.opts.Journaling.Lease/3, c.renew)
+	return true
+}
+
+// intent is the entry of this call, in the version that is there.
+func (c *call) intent() Entry {
+	l, i := c.ledger, &c.guard.info
+	e := Entry{
+		Key: c.CallKey(), Token: l.entry.Token, State: l.entry.State, Group: l.group, Generation: l.generation,
+		Tool: i.Name, Source: i.Source, ToolVersion: i.Version, SchemaDigest: c.guard.args.digest,
+		Effect: i.Effect, Risk: i.Risk, Scope: *c.scope, CallID: c.in.ID,
+		Digest: c.digest, ApprovalDigest: c.approvalDigest(), Args: c.doc.Text,
+		Approval: l.approval, Linked: l.entry.Linked, Owner: c.guard.journal.nextOwner(),
+	}
+	if l.entry.State != StateNone {
+		e.Generation, e.Digest = l.entry.Generation, l.entry.Digest
+	}
+	return e
+}
+
+// approvalDigest is of all arguments, so that what was approved is what runs.
+func (c *call) approvalDigest() Digest {
+	if a := &c.guard.args; a.irrelevant != nil || c.guard.asksApproval() || c.ledger.entry.Approval != nil {
+		return digest.Of(a.identity, &c.doc, nil)
+	}
+	return c.digest
+}
+
+// renew says that the call is still there. Whoever took the entry away meanwhile
+// keeps it.
+func (c *call) renew() {
+	e, goesOn := c.renewing()
+	if !goesOn {
+		return
+	}
+	every := c.guard.opts.Journaling.Lease / 3
+	_, ok, err := c.guard.journal.write(context.WithoutCancel(c.ctx), every, e.Version(), e)
+	l := c.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.recorded && (ok || err != nil) {
+		l.renewal.Reset(every)
+	}
+}
+
+func (c *call) renewing() (e Entry, goesOn bool) {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	return c.ledger.entry, !c.ledger.recorded
+}

@@ -1,0 +1,192 @@
+package toolguard
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
+// recordOf is the audit's line on an entry that came from a state.
+func (c *call) recordOf(from State, e *Entry, why string) Record {
+	r := c.auditLine(RecordState)
+	r.Key, r.Token, r.From, r.To, r.Why = e.Key, e.Token, from, e.State, why
+	r.Code, r.Outcome = e.Code, e.State.outcome()
+	return r
+}
+
+// auditLine begins a line of the audit.
+func (c *call) auditLine(kind RecordKind) Record {
+	i := &c.guard.info
+	r := Record{
+		Kind: kind, Actor: ActorGuard, Tool: i.Name, Source: i.Source, ToolVersion: i.Version,
+		SchemaDigest: c.guard.args.digest, Scope: *c.scope, CallID: c.in.ID, Digest: c.digest,
+	}
+	if c.guard.opts.Journaling.AuditArguments {
+		r.Args = c.redactedArgs()
+	}
+	return r
+}
+
+// Who writes to a journal beside people.
+const (
+	ActorGuard     = "guard"
+	ActorRecoverer = "recoverer"
+)
+
+// audit notes an attempt, to be written down with what the call came to.
+func (c *call) audit(a *attempt) {
+	if !c.inJournal() {
+		return
+	}
+	r := c.auditLine(RecordAttempt)
+	r.Key, r.Token, r.Attempt, r.Outcome = c.ledger.entry.Key, c.ledger.entry.Token, int(a.number), OutcomeSucceeded
+	r.Duration = time.Since(c.began) - a.began
+	if a.failure != nil {
+		r.Code, r.Outcome = a.failure.Code, a.failure.outcome
+	}
+	c.ledger.lines = append(c.ledger.lines, r)
+}
+
+// auditCheck notes a status query likewise.
+func (c *call) auditCheck(o Outcome) {
+	r := c.auditLine(RecordCheck)
+	r.Key, r.Token, r.Outcome = c.ledger.entry.Key, c.ledger.entry.Token, o
+	c.ledger.lines = append(c.ledger.lines, r)
+}
+
+// tellSession settles what a conversation was in doubt about, where the journal
+// does not decide.
+func (c *call) tellSession(late *lateAnswer) {
+	s := c.session
+	if s == nil || c.inJournal() || late.outcome == OutcomeUnknown || c.attempts > 1 && late.outcome != OutcomeSucceeded {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settleDoubt(c.callKey())
+}
+
+// record writes down what the call came to. It changes nothing of that: where
+// it fails, the answer says that it is not recorded.
+func (c *call) record() {
+	l := c.ledger
+	if l == &unwritten {
+		c.noteUnrecorded()
+	}
+	if l == nil || !l.claimed || l.recorded {
+		return
+	}
+	if l.earlier > 0 && c.failure == nil {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteEarlierSuccess, Age: l.earlier})
+	}
+	e := c.settled()
+	line := c.recordOf(l.entry.State, &e, "")
+	ctx, limit := context.WithoutCancel(c.ctx), max(c.left(callbackTimeout), c.guard.opts.Timeout.Grace)
+	now, ok, err := c.guard.journal.write(ctx, limit, l.entry.Version(), e, append(slices.Clip(l.lines), line)...)
+	if ok {
+		l.entry = now
+	} else {
+		c.noteUnrecorded()
+	}
+	if err == nil && !ok { // it was taken away: what is known is evidence
+		line.Kind, line.From, line.To, line.Why = RecordLate, now.State, now.State, "lease_lost"
+		_ = c.guard.journal.append(ctx, limit, append(l.lines, line)...) // best effort: the entry waits for a person anyway
+	}
+	c.close(ok)
+}
+
+// noteUnrecorded says of a success that the journal does not know of it.
+func (c *call) noteUnrecorded() {
+	unsaid := !slices.ContainsFunc(c.notes, func(n Note) bool { return n.Kind == prompts.NoteNotRecorded })
+	if c.failure == nil && c.attempts > 0 && unsaid {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteNotRecorded})
+	}
+}
+
+// close ends the renewals, and lets a late answer be written that came meanwhile.
+func (c *call) close(ok bool) {
+	l := c.ledger
+	l.mu.Lock()
+	l.recorded = true
+	l.renewal.Stop()
+	late := l.late
+	l.mu.Unlock()
+	if late != nil && ok {
+		c.recordLate(late)
+	}
+}
+
+// settled is the entry as the call leaves it.
+func (c *call) settled() Entry {
+	e := c.ledger.entry
+	e.Attempts = c.attempts
+	switch {
+	case c.outcome == OutcomeSucceeded && (c.result == nil || !c.result.InputRequired):
+		e = e.must(StateSucceeded, 0)
+		if c.failure == nil {
+			e.Result = c.guard.encodeResult(c.result)
+		}
+	case c.outcome == OutcomeUnknown && e.Effect != ReadOnly:
+		e = e.must(StateUnknown, firstCheck)
+	case c.outcome == OutcomeNotStarted && e.Approval != nil && e.Approval.By != "":
+		e = e.must(StateApproved, c.guard.opts.Approval.Expiry) // it was not used
+	default:
+		e = e.must(StateFailed, 0)
+	}
+	if c.failure != nil {
+		e.Code = c.failure.Code
+	}
+	return e
+}
+
+// lateAnswer is what an abandoned attempt came to after all.
+type lateAnswer struct {
+	outcome Outcome
+	code    Code
+	detail  string
+	result  *Result
+	line    Record
+}
+
+// tellJournal settles what was unknown by what an abandoned attempt came to.
+func (c *call) tellJournal(a *attempt, late *lateAnswer) {
+	l := c.ledger
+	if l == nil || !l.claimed {
+		return
+	}
+	late.line = c.auditLine(RecordLate)
+	late.line.Key, late.line.Token, late.line.Attempt = l.entry.Key, l.entry.Token, int(a.number)
+	late.line.Code, late.line.Outcome = late.code, late.outcome
+	l.mu.Lock()
+	waits := !l.recorded
+	if waits {
+		l.late = late
+	}
+	l.mu.Unlock()
+	if !waits {
+		c.recordLate(late)
+	}
+}
+
+func (c *call) recordLate(late *lateAnswer) {
+	ctx, j, e := context.WithoutCancel(c.ctx), c.guard.journal, c.ledger.entry
+	settles := late.outcome == OutcomeSucceeded || late.outcome != OutcomeUnknown && !c.guard.info.mayRepeat(&e)
+	if e.State == StateUnknown && settles {
+		to := StateFailed
+		if late.outcome == OutcomeSucceeded {
+			to = StateSucceeded
+		}
+		n := e.must(to, 0)
+		if n.Code = late.code; late.result != nil {
+			n.Result = c.guard.encodeResult(late.result)
+		}
+		line := late.line
+		line.Kind, line.From, line.To, line.Why = RecordState, e.State, to, WhyLate
+		if _, ok, err := j.write(ctx, callbackTimeout, e.Version(), n, late.line, line); ok && err == nil {
+			return
+		}
+	}
+	_ = j.append(ctx, callbackTimeout, late.line) // evidence; nobody waits for it
+}

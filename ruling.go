@@ -1,0 +1,195 @@
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolguard-go/toolguard/internal/digest"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
+)
+
+// Ruling is what a person decides about an entry of a journal.
+type Ruling struct {
+	Key     string
+	Verdict RulingVerdict
+	// By is who decides, Why the reason; both are recorded. By is required.
+	By, Why string
+	// Args are run in place of the stored ones, with RulingApprove and RulingRetry.
+	Args json.RawMessage
+	// Result is what the model reads, with RulingSucceeded.
+	Result Result
+	// Token, if not zero, is that of the entry the person has seen: if it has
+	// changed hands since, nothing is decided.
+	Token uint64
+}
+
+// RulingVerdict is what a person says.
+type RulingVerdict uint8
+
+const (
+	_ RulingVerdict = iota
+	// RulingApprove: what awaits an approval may run.
+	RulingApprove
+	// RulingDeny: it may not.
+	RulingDeny
+	// RulingRetry: what is unknown may run again, whatever the tool's effect. With
+	// Args it becomes an entry of its own, linked to the old one.
+	RulingRetry
+	// RulingSucceeded: what is unknown had its effect.
+	RulingSucceeded
+	// RulingFailed: it had none.
+	RulingFailed
+	// RulingAbort: nobody will find out, and nothing more is to be done.
+	RulingAbort
+)
+
+var rulingNames = names{"none", "approve", "deny", "retry", "succeeded", "failed", "abort"}
+
+// String returns the lower-case name, or RulingVerdict(n) outside the set.
+func (v RulingVerdict) String() string { return rulingNames.text("RulingVerdict", uint8(v)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (v RulingVerdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText accepts the names that String returns.
+func (v *RulingVerdict) UnmarshalText(b []byte) error {
+	return rulingNames.parse("RulingVerdict", b, (*uint8)(v))
+}
+
+// ErrDecided says that a ruling came too late: the entry is in another state than
+// the person has seen, or than can be decided about.
+var ErrDecided = errors.New("toolguard: the entry has been decided about already")
+
+// ErrNoEntry says that the journal has no entry with the key.
+var ErrNoEntry = errors.New("toolguard: the journal has no such entry")
+
+// Decide writes down a person's decision. The first one wins: a later one gets
+// [ErrDecided]. What is approved runs with [Guard.Resume], or when the model asks
+// for it again. It returns the entry as it is then; with Args to retry, the new one.
+func Decide(ctx context.Context, j Journal, r Ruling) (Entry, error) {
+	if j == nil || r.By == "" {
+		return Entry{}, errors.New("toolguard: Decide: want a journal, and who decides")
+	}
+	way := newJournaling(j)
+	e, err := way.read(ctx, callbackTimeout, Query{Key: r.Key, Limit: 1})
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case e.State == StateNone || r.Key == "":
+		return Entry{}, fmt.Errorf("%w: %q", ErrNoEntry, preview(r.Key))
+	case r.Token != 0 && r.Token != e.Token || !r.decides(e.State):
+		return e, fmt.Errorf("%w: %q is %v", ErrDecided, preview(r.Key), e.State)
+	case len(r.Args) > 0 && r.Verdict == RulingRetry:
+		return r.retryEdited(ctx, way, e)
+	}
+	next, err := r.apply(e)
+	if err != nil {
+		return e, err
+	}
+	return r.write(ctx, way, e.Version(), next, e.State)
+}
+
+// decides says which states a verdict is about. What runs is nobody's to decide.
+func (r *Ruling) decides(s State) bool {
+	switch r.Verdict {
+	case RulingApprove:
+		return s == StateAwaiting
+	case RulingDeny:
+		return s == StateAwaiting || s == StateApproved
+	case RulingRetry, RulingSucceeded, RulingFailed, RulingAbort:
+		return s == StateUnknown || s == StateParked
+	default:
+		return false
+	}
+}
+
+// apply returns the entry as the person wants it.
+func (r *Ruling) apply(e Entry) (Entry, error) {
+	switch r.Verdict {
+	case RulingApprove, RulingRetry:
+		return r.approve(e)
+	case RulingDeny:
+		return e.next(StateDenied, 0)
+	case RulingSucceeded:
+		e.Result, e.Code = encodeResult(&r.Result), ""
+		return e.next(StateSucceeded, 0)
+	case RulingFailed:
+		return e.next(StateFailed, 0)
+	default:
+		return e.next(StateAborted, 0)
+	}
+}
+
+// approve lets the entry run, as it is or with other arguments.
+func (r *Ruling) approve(e Entry) (Entry, error) {
+	edited := len(r.Args) > 0
+	if edited {
+		doc, err := strictjson.Parse(r.Args, strictjson.Limits{})
+		if err != nil || !doc.IsObject() {
+			return Entry{}, fmt.Errorf("toolguard: Decide: Args are not one JSON object: %w", errors.Join(err))
+		}
+		e.Args, e.ApprovalDigest = r.Args, digest.Of(e.identity(), &doc, nil)
+	}
+	policy := ""
+	if e.Approval != nil {
+		policy = e.Approval.Policy
+	}
+	e.Approval = &Approval{
+		By: r.By, Why: r.Why, Digest: e.ApprovalDigest, SchemaDigest: e.SchemaDigest,
+		ToolVersion: e.ToolVersion, Policy: policy, Edited: edited,
+	}
+	holds := e.Due
+	if e.State != StateAwaiting {
+		holds = retryHolds
+	}
+	return e.next(StateApproved, holds)
+}
+
+// retryHolds is how long a person's leave to run something again holds.
+const retryHolds = 24 * time.Hour
+
+// retryEdited makes an entry of its own for what runs in place of the old one,
+// and then closes that: between the two, the person's yes is not lost.
+func (r *Ruling) retryEdited(ctx context.Context, j *journaling, old Entry) (Entry, error) {
+	e := old
+	e.Key, e.Linked = hashParts("retry", old.Key), old.Key
+	e.Group, e.Generation = e.Key, 0
+	e.Token, e.State, e.Attempts, e.Checks, e.Result, e.Code = 0, StateNone, 0, 0, nil, ""
+	e, err := r.approve(e)
+	if err != nil {
+		return old, err
+	}
+	now, err := r.write(ctx, j, Version{}, e, StateNone)
+	if err != nil {
+		return old, err
+	}
+	closed := old.must(StateAborted, 0)
+	closed.Linked = e.Key
+	if _, err := r.write(ctx, j, old.Version(), closed, old.State); err != nil {
+		return now, err
+	}
+	return now, nil
+}
+
+// write stores what was decided, unless somebody was faster.
+func (r *Ruling) write(ctx context.Context, j *journaling, was Version, e Entry, from State) (Entry, error) {
+	line := lineOf(&e, from, r.By, r.Why)
+	now, ok, err := j.write(ctx, callbackTimeout, was, e, line)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: %q is %v", ErrDecided, preview(r.Key), now.State)
+	}
+	return now, err
+}
+
+// lineOf is the audit's line on an entry that came from a state, by what the
+// entry itself knows.
+func lineOf(e *Entry, from State, actor, why string) Record {
+	return Record{
+		Kind: RecordState, Key: e.Key, Token: e.Token, From: from, To: e.State, Actor: actor, Why: why,
+		Tool: e.Tool, Source: e.Source, ToolVersion: e.ToolVersion, SchemaDigest: e.SchemaDigest,
+		Scope: e.Scope, CallID: e.CallID, Digest: e.Digest, Code: e.Code, Outcome: e.State.outcome(),
+	}
+}
