@@ -1,0 +1,484 @@
+package toolguard_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// The everyday story: the answer is lost, the model plans anew and sends the same
+// call under a new ID.
+func TestALostAnswerIsNotAskedForTwice(t *testing.T) {
+	t.Parallel()
+	for _, sessions := range []bool{false, true} {
+		inBubble(t, fmt.Sprintf("sessions %v", sessions), func(t *testing.T) {
+			b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+			opts := &toolguard.Options{Journal: j}
+			if sessions {
+				opts.Sessions, _ = toolguard.NewSessions(toolguard.SessionPolicy{})
+			}
+			g := guardOf(t, refundTool(b, toolguard.NonIdempotent), opts)
+			first := refundOf(inTurn("1"), g, "A")
+			assert.Equal(t, "unknown_error/unknown", verdict(first))
+			assert.NotEmpty(t, first.Key)
+			b.set(false, nil)
+			for _, turn := range []string{"1", "2"} {
+				again := refundOf(inTurn(turn), g, "A")
+				assert.Equal(t, "in_doubt/unknown", verdict(again), "turn %s", turn)
+				assert.Equal(t, first.Key, again.Key)
+				assert.False(t, again.Error.Retryable)
+			}
+			assertOnce(t, b)
+			assert.Equal(t, "ok", verdict(refundOf(inTurn("1"), g, "B")), "another order is another action")
+			assert.Equal(t, []string{"pending", "unknown"}, steps(t, j, first.Key))
+		})
+	}
+}
+
+func TestASuccessIsReplayedWithinItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := new(bank), toolguard.NewMemoryJournal()
+		g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+		first := refundOf(inTurn("1"), g, "A")
+		time.Sleep(minute)
+		again := refundOf(inTurn("1"), g, "A")
+		require.True(t, again.OK)
+		assert.Equal(t, "refunded A", again.Result.Text)
+		assert.Equal(t, first.Key, again.Key)
+		assert.True(t, hasNote(again, "replayed"))
+		assert.Zero(t, again.Attempts)
+		assertOnce(t, b)
+
+		later := refundOf(inTurn("2"), g, "A")
+		require.True(t, later.OK)
+		assert.True(t, hasNote(later, "earlier_success"), "the user is told that it was done before")
+		assert.NotEqual(t, first.Key, later.Key, "the downstream must not take it for the first")
+		assert.Equal(t, 2, b.count())
+		found := entries(t, j)
+		require.Len(t, found, 2)
+		assert.Equal(t, []int{1, 0}, []int{found[0].Generation, found[1].Generation})
+		assert.Equal(t, found[0].Group, found[1].Group)
+	})
+}
+
+// Without turns nothing says that a call is not meant again.
+func TestWithoutTurnsASuccessIsNotReplayed(t *testing.T) {
+	t.Parallel()
+	b := new(bank)
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: toolguard.NewMemoryJournal()})
+	refundOf(inTurn(""), g, "A")
+	again := refundOf(inTurn(""), g, "A")
+	assert.True(t, hasNote(again, "earlier_success"))
+	assert.Equal(t, 2, b.count())
+}
+
+func TestRepeatsThatAreMeantRun(t *testing.T) {
+	t.Parallel()
+	for name, tool := range map[string]toolguard.Info{
+		"declared":   {Name: "refund", Effect: toolguard.NonIdempotent, RepeatsNormal: true},
+		"idempotent": {Name: "refund", Effect: toolguard.Idempotent}, // it sets a state, which may be another one by now
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := new(bank)
+			g := guardOf(t, toolguard.Func(tool, b.refund), &toolguard.Options{Journal: toolguard.NewMemoryJournal()})
+			for range 3 {
+				assert.True(t, refundOf(inTurn("1"), g, "A").OK)
+			}
+			assert.Equal(t, 3, b.count())
+			assert.Len(t, b.keys, 3)
+		})
+	}
+}
+
+// A restarted run does not redo its steps, and does not let one be another.
+func TestAStepIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	for range 2 { // the process, and the one after it
+		g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+		env := refundOf(inStep("pay"), g, "A")
+		require.True(t, env.OK)
+		assert.Equal(t, "refunded A", env.Result.Text)
+		other := refundOf(inStep("pay"), g, "B")
+		assert.Equal(t, "key_conflict/not_started", verdict(other))
+	}
+	assertOnce(t, b)
+	e := entry(t, j)
+	assert.Equal(t, toolguard.StateSucceeded, e.State)
+	run, err := j.Scan(context.Background(), toolguard.Query{Run: "r"})
+	require.NoError(t, err)
+	assert.Len(t, run, 1, "a run's steps can be listed")
+}
+
+func TestReadsAreJournaledOnlyInSteps(t *testing.T) {
+	t.Parallel()
+	j, ran := toolguard.NewMemoryJournal(), 0
+	g := guardOf(t, toolOf(toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
+		ran++
+		return toolguard.Result{Text: "ok"}, nil
+	}), &toolguard.Options{Journal: j})
+	doIn(inTurn("1"), g)
+	assert.Empty(t, entries(t, j))
+	doIn(inStep("look"), g)
+	doIn(inStep("look"), g)
+	assert.Equal(t, 2, ran, "a resumed step reads from the journal")
+	assert.Len(t, entries(t, j), 1)
+}
+
+// What certainly failed may be sent again, under the same key and a new token.
+func TestAFailureIsClaimedAnew(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{refuses: toolguard.NoEffect(toolguard.Business("closed"))}, toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	first := refundOf(inTurn("1"), g, "A")
+	assert.Equal(t, "business_rule/failed", verdict(first))
+	before := entry(t, j)
+	assert.Equal(t, toolguard.StateFailed, before.State)
+	assert.Equal(t, toolguard.CodeBusinessRule, before.Code)
+	b.set(false, nil)
+	again := refundOf(inTurn("1"), g, "A")
+	require.True(t, again.OK)
+	assert.Equal(t, first.Key, again.Key)
+	assert.Equal(t, before.Token+1, entry(t, j).Token)
+}
+
+// For a tool that may run again a new claim is fresh, but a later failure does not
+// say that the first attempt had no effect.
+func TestUnknownSticksForRepeatableTools(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+		g := guardOf(t, refundTool(b, toolguard.IdempotentByKey), &toolguard.Options{Journal: j, Retry: once})
+		first := refundOf(inTurn("1"), g, "A")
+		b.set(false, toolguard.NoEffect(toolguard.Business("closed")))
+		assert.Equal(t, "business_rule/unknown", verdict(refundOf(inTurn("1"), g, "A")))
+		assert.Equal(t, toolguard.StateUnknown, entry(t, j).State)
+		b.set(false, nil)
+		again := refundOf(inTurn("1"), g, "A")
+		require.True(t, again.OK)
+		assert.Equal(t, first.Key, again.Key, "the downstream knows it by that")
+		assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+
+		b.set(true, nil)
+		refundOf(inTurn("1"), g, "B")
+		time.Sleep(25 * time.Hour)
+		assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inTurn("1"), g, "B")), "the downstream has forgotten the key")
+	})
+}
+
+func TestAStatusQuerySettlesADoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+		tool := refundTool(b, toolguard.NonIdempotent)
+		g := guardOf(t, tool, &toolguard.Options{Journal: j})
+		refundOf(inTurn("1"), g, "A") // nobody can be asked
+		asking := refundTool(b, toolguard.NonIdempotent)
+		asking.Status = b.status
+		h := guardOf(t, asking, &toolguard.Options{Journal: j})
+		again := refundOf(inTurn("1"), h, "A")
+		require.True(t, again.OK)
+		assert.Equal(t, "receipt of A", again.Result.Text)
+		assert.True(t, hasNote(again, "confirmed"))
+		assertOnce(t, b)
+		e := entry(t, j)
+		assert.Equal(t, toolguard.StateSucceeded, e.State)
+
+		b.set(false, toolguard.MaybeDone(errLost)) // nothing arrives
+		refundOf(inTurn("1"), g, "B")
+		assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inTurn("1"), h, "B")), "it may be on its way")
+		time.Sleep(minute)
+		b.set(false, nil)
+		assert.True(t, refundOf(inTurn("1"), h, "B").OK, "a minute later it is not")
+		assert.Equal(t, 2, b.count())
+	})
+}
+
+// A lease that expires is never leave to run again.
+func TestAnExpiredLeaseIsUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := new(bank), toolguard.NewMemoryJournal()
+		gone := &faulty{Journal: j, before: func(n int) error {
+			if n > 1 {
+				return errDisk // the process ends after its claim
+			}
+			return nil
+		}}
+		g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: gone})
+		first := refundOf(inTurn("1"), g, "A")
+		require.True(t, first.OK, "bookkeeping turns no success into a failure")
+		assert.True(t, hasNote(first, "not_recorded"))
+		h := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+		assert.Equal(t, "in_progress/unknown", verdict(refundOf(inTurn("1"), h, "A")))
+		time.Sleep(31 * time.Second)
+		assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inTurn("1"), h, "A")))
+		assertOnce(t, b)
+		e := entry(t, j)
+		assert.Equal(t, toolguard.StateUnknown, e.State)
+		assert.EqualValues(t, 2, e.Token, "whoever had it can settle it no more")
+	})
+}
+
+func TestALeaseIsRenewed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := toolguard.NewMemoryJournal()
+		tool := toolguard.Action(toolguard.Info{Name: "slow"}, func(context.Context, struct{}) error {
+			time.Sleep(5 * minute)
+			return nil
+		})
+		g := guardOf(t, tool, &toolguard.Options{Journal: j, Timeout: toolguard.TimeoutPolicy{Attempt: 10 * minute}})
+		done := make(chan toolguard.Envelope, 1)
+		go func() { done <- doIn(inTurn("1"), g) }()
+		for range 9 {
+			time.Sleep(31 * time.Second)
+			taken, err := j.Take(context.Background(), 10, minute)
+			require.NoError(t, err)
+			assert.Empty(t, taken, "it runs and says so")
+		}
+		assert.Equal(t, "ok", verdict(<-done))
+		assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+	})
+}
+
+// A late answer settles what was unknown, as long as nobody else has.
+func TestALateAnswerSettles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		take bool // a recoverer has had it meanwhile
+		late error
+		want toolguard.State
+	}{
+		"success":            {want: toolguard.StateSucceeded},
+		"certainly nothing":  {late: toolguard.NoEffect(errLost), want: toolguard.StateFailed},
+		"nobody knows":       {late: errLost, want: toolguard.StateUnknown},
+		"parked in the time": {take: true, want: toolguard.StateParked},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			j := toolguard.NewMemoryJournal()
+			release := make(chan struct{})
+			g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+				<-release
+				return toolguard.Result{Text: "late"}, c.late
+			}), &toolguard.Options{Journal: j})
+			env := doIn(inTurn("1"), g)
+			assert.Equal(t, "abandoned/unknown", verdict(env))
+			assert.Equal(t, toolguard.StateUnknown, entry(t, j).State)
+			if c.take {
+				r, err := toolguard.NewRecoverer(j, nil)
+				require.NoError(t, err)
+				time.Sleep(minute)
+				_, err = r.Once(context.Background())
+				require.NoError(t, err)
+			}
+			close(release)
+			synctest.Wait()
+			assert.Equal(t, c.want, entry(t, j).State)
+			records, err := j.Records(context.Background(), toolguard.RecordQuery{Key: env.Key})
+			require.NoError(t, err)
+			kinds := map[toolguard.RecordKind]int{}
+			for _, r := range records {
+				kinds[r.Kind]++
+			}
+			assert.Equal(t, 1, kinds[toolguard.RecordLate], "it is evidence in any case")
+			if c.want == toolguard.StateSucceeded {
+				again := doIn(inTurn("1"), g)
+				assert.Equal(t, "late", again.Result.Text)
+			}
+		})
+	}
+}
+
+// Bookkeeping that fails changes no answer, and nothing runs unrecorded.
+func TestAFailingJournal(t *testing.T) {
+	t.Parallel()
+	hang := func(t *testing.T) func() error {
+		wait := untilReleased(t)
+		return func() error { wait(); return nil }
+	}
+	for name, fault := range map[string]func(t *testing.T) func() error{
+		"error": func(*testing.T) func() error { return func() error { return errDisk } },
+		"panic": func(*testing.T) func() error { return func() error { panic("db-7.internal") } },
+		"hang":  hang,
+	} {
+		for _, effect := range []toolguard.Effect{toolguard.NonIdempotent, toolguard.IdempotentByKey} {
+			inBubble(t, fmt.Sprintf("%s at the claim of %v", name, effect), func(t *testing.T) {
+				b, fails := new(bank), fault(t)
+				j := &faulty{Journal: toolguard.NewMemoryJournal(), before: func(int) error { return fails() }, scan: fails}
+				g := guardOf(t, refundTool(b, effect), &toolguard.Options{Journal: j})
+				env := refundOf(inTurn("1"), g, "A")
+				requireEnvelope(t, env)
+				if effect == toolguard.NonIdempotent {
+					assert.Equal(t, "journal_unavailable/not_started", verdict(env))
+					assert.Zero(t, b.count())
+					assert.NotContains(t, env.ForModel(), "db-7")
+					return
+				}
+				assert.True(t, env.OK)
+				assert.True(t, hasNote(env, "not_recorded"))
+			})
+			inBubble(t, fmt.Sprintf("%s at the settling of %v", name, effect), func(t *testing.T) {
+				b, fails := new(bank), fault(t)
+				j := &faulty{Journal: toolguard.NewMemoryJournal(), before: func(n int) error {
+					if n == 2 {
+						return fails()
+					}
+					return nil
+				}}
+				g := guardOf(t, refundTool(b, effect), &toolguard.Options{Journal: j})
+				env := refundOf(inTurn("1"), g, "A")
+				assert.True(t, env.OK)
+				assert.Equal(t, "refunded A", env.Result.Text)
+				assert.True(t, hasNote(env, "not_recorded"))
+				assertOnce(t, b)
+			})
+		}
+	}
+}
+
+// The store may have done what it says it has not: it is asked again.
+func TestAWriteWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 2; n++ {
+		inBubble(t, fmt.Sprintf("write %d", n), func(t *testing.T) {
+			b, m := new(bank), toolguard.NewMemoryJournal()
+			g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: &faulty{Journal: m, after: on(n, errDisk)}})
+			env := refundOf(inTurn("1"), g, "A")
+			require.True(t, env.OK)
+			assert.Empty(t, env.Notes, "it is recorded")
+			assert.Equal(t, toolguard.StateSucceeded, entry(t, m).State)
+			assertOnce(t, b)
+		})
+	}
+}
+
+// Of many at once one runs; the others join it, get its result, or are refused.
+func TestManyClaimOneKey(t *testing.T) {
+	t.Parallel()
+	for _, sessions := range []bool{false, true} {
+		inBubble(t, fmt.Sprintf("sessions %v", sessions), func(t *testing.T) {
+			b, j := new(bank), toolguard.NewMemoryJournal()
+			opts := &toolguard.Options{
+				Journal: &faulty{Journal: j, before: func(int) error { time.Sleep(time.Millisecond); return nil }},
+				Loop:    toolguard.LoopPolicy{Off: true},
+			}
+			if sessions {
+				opts.Sessions, _ = toolguard.NewSessions(toolguard.SessionPolicy{})
+			}
+			var guards []*toolguard.Guard
+			for range 4 { // as many processes
+				guards = append(guards, guardOf(t, refundTool(b, toolguard.NonIdempotent), opts))
+			}
+			var wg sync.WaitGroup
+			for i := range 64 {
+				wg.Go(func() {
+					env := refundOf(inTurn("1"), guards[i%4], "A")
+					if !env.OK {
+						assert.Equal(t, "in_progress/unknown", verdict(env))
+					}
+				})
+			}
+			wg.Wait()
+			assertOnce(t, b)
+			assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+		})
+	}
+}
+
+// A guard inside another one of the same tool leaves the journal to it.
+func TestNestedGuardsHaveOneEntry(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	inner := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	outer := guardOf(t, inner, &toolguard.Options{Journal: j})
+	env := refundOf(inTurn("1"), outer, "A")
+	require.True(t, env.OK)
+	assertOnce(t, b)
+	assert.Equal(t, 1, b.keys[entry(t, j).Key], "the downstream got the key of the entry")
+}
+
+// A tool that calls others inside a step: they are told apart by their arguments.
+func TestCallsInsideAStep(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	opts := &toolguard.Options{Journal: j}
+	inner := guardOf(t, refundTool(b, toolguard.NonIdempotent), opts)
+	outer := guardOf(t, toolguard.Action(toolguard.Info{Name: "all", Effect: toolguard.Idempotent}, func(ctx context.Context, _ struct{}) error {
+		for _, order := range []string{"A", "B"} {
+			if env := refundOf(ctx, inner, order); !env.OK {
+				return env.Err()
+			}
+		}
+		return toolguard.Unavailable("later")
+	}), &toolguard.Options{Journal: j, Retry: once})
+	for range 2 {
+		assert.Equal(t, "service_unavailable/unknown", verdict(doIn(inStep("1"), outer)))
+	}
+	assert.Equal(t, 2, b.count(), "resumed, it finds what it has done")
+}
+
+// An open breaker leaves nothing in the journal.
+func TestNothingIsWrittenForAnOpenBreaker(t *testing.T) {
+	t.Parallel()
+	j := &faulty{Journal: toolguard.NewMemoryJournal()}
+	g := guardOf(t, refundTool(new(bank), toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	g.ForceBreaker(toolguard.BreakerOpen)
+	assert.Equal(t, "breaker_open/not_started", verdict(refundOf(inTurn("1"), g, "A")))
+	assert.Zero(t, j.writes.Load())
+}
+
+func TestTheKeyAsAnArgument(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		Order string `json:"order"`
+		Key   string `json:"idempotency_key"`
+	}
+	var got []in
+	j := toolguard.NewMemoryJournal()
+	info := toolguard.Info{Name: "pay", Effect: toolguard.IdempotentByKey, KeyField: "idempotency_key"}
+	g := guardOf(t, toolguard.Action(info, func(_ context.Context, v in) error {
+		got = append(got, v)
+		return toolguard.MaybeDone(errLost)
+	}), &toolguard.Options{Journal: j, Retry: once})
+	for _, args := range []string{`{"order":"A"}`, `{"order":"A","idempotency_key":"mine"}`, `{"idempotency_key":"other", "order":"A"}`, `{"order":"B"}`} {
+		env := g.Do(inTurn("1"), toolguard.Call{Args: []byte(args)})
+		assert.Contains(t, string(env.Args), `"idempotency_key":"`+env.Key+`"`, "what ran is what is shown")
+		assert.Equal(t, len(got) == 2 || len(got) == 3, hasNote(env, "key_overwritten"), args)
+	}
+	require.Len(t, got, 4)
+	assert.Equal(t, got[0], got[1])
+	assert.Equal(t, got[0], got[2], "it is one action whatever the model writes there")
+	assert.NotEqual(t, got[0].Key, got[3].Key)
+	_, err := toolguard.New(toolguard.Action(toolguard.Info{Name: "x", KeyField: "key", Schema: []byte(`{"type":"object","additionalProperties":false}`)}, func(context.Context, struct{}) error { return nil }), nil)
+	assert.ErrorContains(t, err, `Info.KeyField is "key"`)
+}
+
+func TestAResultTooLargeToKeep(t *testing.T) {
+	t.Parallel()
+	j := toolguard.NewMemoryJournal()
+	g := guardOf(t, toolOf(toolguard.NonIdempotent, answers("0123456789")), &toolguard.Options{Journal: j, Journaling: toolguard.JournalPolicy{MaxResult: 4}})
+	assert.True(t, doIn(inTurn("1"), g).OK)
+	again := doIn(inTurn("1"), g)
+	assert.Equal(t, "result_unavailable/succeeded", verdict(again))
+}
+
+// A journal weaker than the tool demands is an error, not a surprise.
+func TestDurabilityIsDemanded(t *testing.T) {
+	t.Parallel()
+	tool := toolguard.Action(toolguard.Info{Name: "pay", Durability: toolguard.DurabilityDisk}, func(context.Context, struct{}) error { return nil })
+	_, err := toolguard.New(tool, nil)
+	assert.ErrorContains(t, err, "Options.Journal is nil")
+	_, err = toolguard.New(tool, &toolguard.Options{Journal: toolguard.NewMemoryJournal()})
+	assert.ErrorContains(t, err, "Options.Journal is volatile, want a durability of disk")
+}

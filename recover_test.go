@@ -1,0 +1,280 @@
+package toolguard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// crashed leaves the journal as a process does that ends after its nth write.
+func crashed(t *testing.T, j toolguard.Journal, b *bank, n int) string {
+	t.Helper()
+	gone := &faulty{Journal: j, before: func(i int) error {
+		if i > n {
+			return errDisk
+		}
+		return nil
+	}}
+	return refundOf(inTurn("1"), guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: gone}), "A").Key
+}
+
+func once1(t *testing.T, r *toolguard.Recoverer) toolguard.Recovered {
+	t.Helper()
+	n, err := r.Once(context.Background())
+	require.NoError(t, err)
+	return n
+}
+
+func TestTheRecovererAsksTheDownstream(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		refuses error
+		want    toolguard.State
+	}{
+		"it happened": {want: toolguard.StateSucceeded},
+		"it did not":  {refuses: toolguard.MaybeDone(errLost), want: toolguard.StateFailed},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			b, j := &bank{refuses: c.refuses}, toolguard.NewMemoryJournal()
+			key := crashed(t, j, b, 1)
+			tool := refundTool(b, toolguard.NonIdempotent)
+			tool.Status = b.status
+			g := guardOf(t, tool, &toolguard.Options{Journal: j})
+			var decided []toolguard.State
+			r, err := toolguard.NewRecoverer(j, &toolguard.RecoverPolicy{Decided: func(e toolguard.Entry) { decided = append(decided, e.State) }}, g)
+			require.NoError(t, err)
+			assert.Zero(t, once1(t, r), "its lease is not over")
+			for range 60 {
+				time.Sleep(5 * time.Second)
+				once1(t, r)
+			}
+			e := entry(t, j)
+			assert.Equal(t, c.want, e.State)
+			assert.Equal(t, []toolguard.State{toolguard.StateUnknown, c.want}, decided)
+			b.set(false, nil)
+			env := refundOf(inTurn("1"), g, "A")
+			require.True(t, env.OK)
+			assert.Equal(t, key, env.Key)
+			assertOnce(t, b)
+		})
+	}
+}
+
+// What nobody can find out waits for a person, not for a restart.
+func TestTheRecovererParks(t *testing.T) {
+	t.Parallel()
+	silent := func(context.Context, string, refundIn) (toolguard.Outcome, toolguard.Result, error) {
+		return 0, toolguard.Result{}, errors.New("down")
+	}
+	for name, c := range map[string]struct {
+		guards bool
+		status func(context.Context, string, refundIn) (toolguard.Outcome, toolguard.Result, error)
+		why    string
+	}{
+		"no tool of the name": {why: toolguard.WhyNoHandler},
+		"no status query":     {guards: true, why: toolguard.WhyNoStatus},
+		"no answer":           {guards: true, status: silent, why: toolguard.WhyChecksUsed},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			b, j := new(bank), toolguard.NewMemoryJournal()
+			key := crashed(t, j, b, 1)
+			tool := refundTool(b, toolguard.NonIdempotent)
+			tool.Status = c.status
+			g := guardOf(t, tool, &toolguard.Options{Journal: j})
+			var guards []*toolguard.Guard
+			if c.guards {
+				guards = append(guards, g)
+			}
+			r, err := toolguard.NewRecoverer(j, nil, guards...)
+			require.NoError(t, err)
+			for range 400 {
+				time.Sleep(10 * time.Second)
+				once1(t, r)
+			}
+			assert.Equal(t, toolguard.StateParked, entry(t, j).State)
+			records, err := j.Records(context.Background(), toolguard.RecordQuery{Key: key})
+			require.NoError(t, err)
+			why := ""
+			for _, r := range records {
+				if r.To == toolguard.StateParked && r.From == toolguard.StateUnknown {
+					why = r.Why
+					assert.Equal(t, toolguard.ActorRecoverer, r.Actor)
+				}
+			}
+			assert.Equal(t, c.why, why)
+			env := refundOf(inTurn("1"), g, "A")
+			assert.Equal(t, "in_doubt/unknown", verdict(env))
+			assert.Contains(t, env.Suggestion, "waiting to be checked", "it may be said only now")
+			assertOnce(t, b)
+		})
+	}
+}
+
+// Several recoverers share the work, and decide each entry once.
+func TestRecoverersShareTheWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+		g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+		for i := range 100 {
+			refundOf(inTurn("1"), g, fmt.Sprint(i))
+		}
+		asking := refundTool(b, toolguard.NonIdempotent)
+		var mu sync.Mutex
+		asked, total := 0, toolguard.Recovered{}
+		asking.Status = func(ctx context.Context, key string, in refundIn) (toolguard.Outcome, toolguard.Result, error) {
+			mu.Lock()
+			asked++
+			mu.Unlock()
+			time.Sleep(time.Second)
+			return b.status(ctx, key, in)
+		}
+		h := guardOf(t, asking, &toolguard.Options{Journal: j})
+		time.Sleep(minute)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				r, err := toolguard.NewRecoverer(j, nil, h)
+				require.NoError(t, err)
+				n, err := r.Once(context.Background())
+				assert.NoError(t, err)
+				mu.Lock()
+				defer mu.Unlock()
+				total.Succeeded += n.Succeeded
+			})
+		}
+		wg.Wait()
+		assert.Equal(t, 100, total.Succeeded)
+		assert.Equal(t, 100, asked)
+	})
+}
+
+func TestApprovalsRunOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := toolguard.NewMemoryJournal()
+		g := guardOf(t, refundTool(new(bank), toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: pendingDesk()})
+		key := refundOf(inTurn("1"), g, "A").Key
+		r, err := toolguard.NewRecoverer(j, nil, g)
+		require.NoError(t, err)
+		time.Sleep(25 * time.Hour)
+		assert.Equal(t, 1, once1(t, r).Expired)
+		_, err = toolguard.Decide(context.Background(), j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove, By: "ben"})
+		assert.ErrorIs(t, err, toolguard.ErrDecided)
+		assert.Equal(t, "approval_expired/not_started", verdict(g.Resume(context.Background(), key)))
+	})
+}
+
+func TestTheRecovererRunsUntilItIsStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := new(bank), toolguard.NewMemoryJournal()
+		crashed(t, j, b, 1)
+		tool := refundTool(b, toolguard.NonIdempotent)
+		tool.Status = b.status
+		box, err := toolguard.NewToolbox(&toolguard.ToolboxOptions{Options: toolguard.Options{Journal: j}}, tool)
+		require.NoError(t, err)
+		r, err := box.Recoverer(nil)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*minute)
+		defer cancel()
+		assert.ErrorIs(t, r.Run(ctx), context.DeadlineExceeded)
+		assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+	})
+}
+
+// parked returns a journal with one entry that a person has to decide about.
+func parked(t *testing.T, b *bank) (*toolguard.MemoryJournal, *toolguard.Guard, string) {
+	t.Helper()
+	j := toolguard.NewMemoryJournal()
+	b.set(false, toolguard.MaybeDone(errLost))
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	key := refundOf(inTurn("1"), g, "A").Key
+	b.set(false, nil)
+	return j, g, key
+}
+
+func TestAPersonDecides(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ruling toolguard.Ruling
+		state  toolguard.State
+		want   string // of the same call afterwards
+		text   string
+		runs   int
+	}{
+		{toolguard.Ruling{Verdict: toolguard.RulingRetry}, toolguard.StateApproved, "ok", "refunded A", 1},
+		{toolguard.Ruling{Verdict: toolguard.RulingSucceeded, Result: toolguard.Result{Text: "seen on the statement"}}, toolguard.StateSucceeded, "ok", "seen on the statement", 0},
+		{toolguard.Ruling{Verdict: toolguard.RulingFailed}, toolguard.StateFailed, "ok", "refunded A", 1},
+		{toolguard.Ruling{Verdict: toolguard.RulingAbort}, toolguard.StateAborted, "aborted/unknown", "", 0},
+	} {
+		inBubble(t, c.ruling.Verdict.String(), func(t *testing.T) {
+			b := new(bank)
+			j, g, key := parked(t, b)
+			c.ruling.Key = key
+			assert.Equal(t, c.state, decide(t, j, c.ruling).State)
+			_, err := toolguard.Decide(context.Background(), j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingSucceeded, By: "eve"})
+			assert.ErrorIs(t, err, toolguard.ErrDecided, "the first decision wins")
+			env := refundOf(inTurn("1"), g, "A")
+			assert.Equal(t, c.want, verdict(env))
+			if env.OK {
+				assert.Equal(t, c.text, env.Result.Text)
+			}
+			assert.Equal(t, c.runs, b.count())
+		})
+	}
+}
+
+func TestARetryWithOtherArguments(t *testing.T) {
+	t.Parallel()
+	b := new(bank)
+	j, g, key := parked(t, b)
+	e := decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry, Args: []byte(`{"order":"A2"}`)})
+	assert.NotEqual(t, key, e.Key)
+	assert.Equal(t, key, e.Linked)
+	env := g.Resume(context.Background(), e.Key)
+	require.True(t, env.OK)
+	assert.Equal(t, "refunded A2", env.Result.Text)
+	found, err := j.Scan(context.Background(), toolguard.Query{Key: key})
+	require.NoError(t, err)
+	assert.Equal(t, toolguard.StateAborted, found[0].State)
+	assert.Equal(t, e.Key, found[0].Linked)
+	assertOnce(t, b)
+}
+
+func TestRulingsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	b := new(bank)
+	j, g, key := parked(t, b)
+	for name, c := range map[string]struct {
+		ruling toolguard.Ruling
+		want   string
+	}{
+		"nobody":        {toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry}, "who decides"},
+		"no verdict":    {toolguard.Ruling{Key: key, By: "ben"}, "decided about already"},
+		"approve":       {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingApprove}, "decided about already"},
+		"no such entry": {toolguard.Ruling{Key: "nope", By: "ben", Verdict: toolguard.RulingRetry}, "no such entry"},
+		"empty key":     {toolguard.Ruling{By: "ben", Verdict: toolguard.RulingRetry}, "no such entry"},
+		"bad args":      {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Args: []byte(`[1]`)}, "one JSON object"},
+		"changed hands": {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Token: 7}, "decided about already"},
+	} {
+		_, err := toolguard.Decide(context.Background(), j, c.ruling)
+		assert.ErrorContains(t, err, c.want, name)
+	}
+	assert.Equal(t, toolguard.StateUnknown, entry(t, j).State)
+	for _, env := range []toolguard.Envelope{g.Resume(context.Background(), "nope"), g.Resume(context.Background(), "")} {
+		requireEnvelope(t, env)
+		assert.Equal(t, toolguard.CodeInternalError, codeOf(env))
+	}
+	plainGuard := guardOf(t, toolOf(toolguard.ReadOnly, answers("x")), nil)
+	requireEnvelope(t, plainGuard.Resume(context.Background(), key))
+}
