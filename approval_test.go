@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -119,13 +120,16 @@ func TestApprovalFailsClosed(t *testing.T) {
 	}
 	for name, way := range ways {
 		inBubble(t, name, func(t *testing.T) {
-			b := new(bank)
-			g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Approver: way(t)})
+			b, j := new(bank), toolguard.NewMemoryJournal()
+			g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: way(t)})
 			env := refundOf(inTurn("1"), g, "A")
 			requireEnvelope(t, env)
 			require.False(t, env.OK)
 			assert.Equal(t, toolguard.OutcomeNotStarted, env.Error.Outcome)
 			assert.Zero(t, b.count())
+			denied := strings.HasPrefix(name, "zero") || strings.HasPrefix(name, "odd")
+			assert.Equal(t, denied, env.Error.Code == toolguard.CodeApprovalDenied, "only a no is a no for good")
+			assert.Len(t, entries(t, j), map[bool]int{true: 1}[denied])
 		})
 	}
 }

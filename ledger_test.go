@@ -456,7 +456,9 @@ func TestTheKeyAsAnArgument(t *testing.T) {
 		assert.Contains(t, string(env.Args), `"idempotency_key":"`+env.Key+`"`, "what ran is what is shown")
 		assert.Equal(t, len(got) == 2 || len(got) == 3, hasNote(env, "key_overwritten"), args)
 	}
-	require.Len(t, got, 4)
+	again := g.Do(inTurn("1"), toolguard.Call{Args: []byte(`{"order":"A","idempotency_key":"` + got[0].Key + `"}`)})
+	assert.False(t, hasNote(again, "key_overwritten"), "it was the key: nothing was replaced")
+	got = got[:4]
 	assert.Equal(t, got[0], got[1])
 	assert.Equal(t, got[0], got[2], "it is one action whatever the model writes there")
 	assert.NotEqual(t, got[0].Key, got[3].Key)
@@ -481,4 +483,93 @@ func TestDurabilityIsDemanded(t *testing.T) {
 	assert.ErrorContains(t, err, "Options.Journal is nil")
 	_, err = toolguard.New(tool, &toolguard.Options{Journal: toolguard.NewMemoryJournal()})
 	assert.ErrorContains(t, err, "Options.Journal is volatile, want a durability of disk")
+}
+
+// The caller may be gone when the answer is there: it is written down all the same.
+func TestSettlingOutlivesTheCaller(t *testing.T) {
+	t.Parallel()
+	j := toolguard.NewMemoryJournal()
+	ctx, cancel := context.WithCancel(inTurn("1"))
+	g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+		cancel()
+		return toolguard.Result{Text: "done"}, nil
+	}), &toolguard.Options{Journal: j})
+	doIn(ctx, g)
+	assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+}
+
+// After an error the key may be somebody else's: it is not taken for one's own.
+func TestAClaimThatSomebodyElseMade(t *testing.T) {
+	t.Parallel()
+	b, m := new(bank), toolguard.NewMemoryJournal()
+	other := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: &faulty{Journal: m, before: func(n int) error {
+		if n == 2 {
+			return errDisk // it claims, and is not heard of again
+		}
+		return nil
+	}}})
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: &faulty{Journal: m, before: func(n int) error {
+		if n == 1 {
+			refundOf(inTurn("1"), other, "A")
+			return errDisk
+		}
+		return nil
+	}}})
+	assert.Equal(t, "in_progress/unknown", verdict(refundOf(inTurn("1"), g, "A")))
+	assertOnce(t, b)
+}
+
+// What a status query has settled, a late answer does not unsettle.
+func TestALateAnswerAfterAStatusQuery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, release := toolguard.NewMemoryJournal(), make(chan struct{})
+		tool := toolguard.Action(toolguard.Info{Name: "pay"}, func(context.Context, struct{}) error {
+			<-release
+			return toolguard.NoEffect(errLost)
+		})
+		tool.Status = func(context.Context, string, struct{}) (toolguard.Outcome, toolguard.Result, error) {
+			return toolguard.OutcomeSucceeded, toolguard.Result{Text: "paid"}, nil
+		}
+		g := guardOf(t, tool, &toolguard.Options{Journal: j})
+		env := doIn(inTurn("1"), g)
+		require.True(t, env.OK)
+		close(release)
+		synctest.Wait()
+		assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+		records, err := j.Records(context.Background(), toolguard.RecordQuery{Key: env.Key})
+		require.NoError(t, err)
+		assert.Equal(t, toolguard.RecordLate, records[len(records)-1].Kind)
+	})
+}
+
+// Whoever was taken the entry away settles nothing any more.
+func TestTakingFences(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, began := toolguard.NewMemoryJournal(), time.Now()
+		slow := toolguard.Action(toolguard.Info{Name: "slow"}, func(context.Context, struct{}) error {
+			time.Sleep(minute)
+			return nil
+		})
+		deaf := &faulty{Journal: m, before: func(n int) error {
+			if n > 1 && time.Since(began) < 40*time.Second {
+				return errDisk // no renewal gets through
+			}
+			return nil
+		}}
+		g := guardOf(t, slow, &toolguard.Options{Journal: deaf, Timeout: toolguard.TimeoutPolicy{Attempt: 5 * minute}})
+		done := make(chan toolguard.Envelope, 1)
+		go func() { done <- doIn(inTurn("1"), g) }()
+		time.Sleep(31 * time.Second)
+		taken, err := m.Take(context.Background(), 1, time.Hour)
+		require.NoError(t, err)
+		require.Len(t, taken, 1)
+		env := <-done
+		assert.True(t, env.OK)
+		assert.True(t, hasNote(env, "not_recorded"))
+		e := entry(t, m)
+		assert.Equal(t, toolguard.StatePending, e.State)
+		assert.Equal(t, taken[0].Token, e.Token)
+	})
 }

@@ -53,6 +53,11 @@ func TestTheRecovererAsksTheDownstream(t *testing.T) {
 			r, err := toolguard.NewRecoverer(j, &toolguard.RecoverPolicy{Decided: func(e toolguard.Entry) { decided = append(decided, e.State) }}, g)
 			require.NoError(t, err)
 			assert.Zero(t, once1(t, r), "its lease is not over")
+			time.Sleep(31 * time.Second)
+			once1(t, r)
+			if c.want == toolguard.StateFailed {
+				assert.Equal(t, toolguard.StateUnknown, entry(t, j).State, "not found so soon proves nothing")
+			}
 			for range 60 {
 				time.Sleep(5 * time.Second)
 				once1(t, r)
@@ -193,11 +198,14 @@ func TestTheRecovererRunsUntilItIsStopped(t *testing.T) {
 }
 
 // parked returns a journal with one entry that a person has to decide about.
+// The conversation must not remember its own doubt beside the journal.
 func parked(t *testing.T, b *bank) (*toolguard.MemoryJournal, *toolguard.Guard, string) {
 	t.Helper()
 	j := toolguard.NewMemoryJournal()
 	b.set(false, toolguard.MaybeDone(errLost))
-	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	sessions, err := toolguard.NewSessions(toolguard.SessionPolicy{})
+	require.NoError(t, err)
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Sessions: sessions})
 	key := refundOf(inTurn("1"), g, "A").Key
 	b.set(false, nil)
 	return j, g, key
