@@ -95,19 +95,24 @@ func (c *call) undoubted() bool {
 	if c.outcome == OutcomeUnknown {
 		return false
 	}
-	to := StateFailed
 	if c.outcome == OutcomeSucceeded {
-		to = StateSucceeded
-	}
-	settled := e.must(to, 0)
-	if to == StateSucceeded {
-		settled.Result = c.guard.encodeResult(c.result)
-	}
-	if c.put(&e, settled, WhyConfirmed); to == StateSucceeded {
+		c.putReceipt(e)
 		return false
 	}
 	c.failure, c.decided, c.why = nil, DecisionAnswer, ""
-	return c.ledger.entry.State == StateFailed || c.unanswered()
+	return c.put(&e, e.must(StateFailed, 0), WhyConfirmed) && c.unanswered()
+}
+
+// putReceipt writes down what the downstream says was done. The answer is that,
+// written down or not.
+func (c *call) putReceipt(e Entry) {
+	n := e.must(StateSucceeded, 0)
+	n.Result = c.guard.encodeResult(c.result)
+	lines := append(c.ledger.lines, c.recordOf(e.State, &n, WhyConfirmed))
+	c.ledger.lines = nil
+	if now, ok, _ := c.guard.journal.write(c.ctx, c.left(callbackTimeout), e.Version(), n, lines...); ok {
+		c.ledger.entry = now
+	}
 }
 
 // mayRepeat says whether the tool may run again under the key of an entry whose

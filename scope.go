@@ -6,17 +6,19 @@ import "context"
 // may be empty: an empty field turns off what depends on it.
 type Scope struct {
 	// Tenant separates breakers and stored answers of different customers.
-	Tenant string
+	Tenant string `json:"tenant,omitempty"`
 	// Principal is the person or service on whose behalf the agent acts.
-	Principal string
+	Principal string `json:"principal,omitempty"`
 	// Session is one conversation.
-	Session string
+	Session string `json:"session,omitempty"`
 	// Turn is one message of the user inside a session.
-	Turn string
+	Turn string `json:"turn,omitempty"`
 	// Run and Step are the host's durable identity of this piece of work.
-	Run, Step string
+	Run  string `json:"run,omitempty"`
+	Step string `json:"step,omitempty"`
 	// Model and PromptVersion are recorded with every event.
-	Model, PromptVersion string
+	Model         string `json:"model,omitempty"`
+	PromptVersion string `json:"prompt_version,omitempty"`
 }
 
 type scopeKey struct{}
