@@ -57,6 +57,7 @@ func decide(t testing.TB, j toolguard.Journal, r toolguard.Ruling) toolguard.Ent
 	return e
 }
 
+// case o04
 func TestAnApprovalAtOnce(t *testing.T) {
 	t.Parallel()
 	b, j := new(bank), toolguard.NewMemoryJournal()
@@ -64,8 +65,9 @@ func TestAnApprovalAtOnce(t *testing.T) {
 	tool := refundTool(b, toolguard.NonIdempotent)
 	tool.Describe = func(in refundIn) string { return "refund order " + in.Order }
 	g := guardOf(t, tool, &toolguard.Options{Journal: j, Approver: d})
-	env := g.Do(inTurn("1"), toolguard.Call{ID: "c1", Args: []byte(`{"order":"A","reason":"call ann@example.com, token sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"}`)})
+	env := g.Do(inTurn("1"), toolguard.Call{ID: "c1", Args: []byte(`{"order":"A",  "reason":"call ann@example.com, token sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD",}`)})
 	require.True(t, env.OK)
+	assert.True(t, hasNote(env, "trailing_comma"), "what is approved is what runs, not what was sent")
 	require.Len(t, d.asked, 1)
 	r := d.asked[0]
 	assert.Equal(t, "refund order A", r.Line)
@@ -135,6 +137,7 @@ func TestApprovalFailsClosed(t *testing.T) {
 }
 
 // A person decides later, the process may be another one by then.
+// case o06
 func TestAPendingApproval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,6 +188,7 @@ func TestTheModelMayAlsoTakeUpWhatIsApproved(t *testing.T) {
 }
 
 // An approval is for exactly what was asked, and for a time.
+// cases o02, o06
 func TestAnApprovalGoesStale(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -241,6 +245,7 @@ func TestRulesAreAskedAgainAfterAnApproval(t *testing.T) {
 }
 
 // A start that fails does not use the approval up.
+// case o05
 func TestAnApprovalIsGivenBack(t *testing.T) {
 	t.Parallel()
 	b, j := &bank{refuses: toolguard.NotStarted(toolguard.Business("closed"))}, toolguard.NewMemoryJournal()
@@ -323,6 +328,7 @@ func TestRepeatsMayNeedAnApproval(t *testing.T) {
 
 // A wider approval is for the session, the tool and the principal, and only if
 // somebody said so.
+// case o08
 func TestAWiderApproval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -84,6 +84,7 @@ func (s *storm) Scan(ctx context.Context, q toolguard.Query) ([]toolguard.Entry,
 // Whatever the store, the downstream and the clock do, and however often the model
 // asks: without a person's decision there is one effect, a success that is written
 // down is never answered as anything else, and in the end nothing is pending.
+// case h08
 func TestOneEffectWhateverHappens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -16,6 +16,7 @@ import (
 
 // The everyday story: the answer is lost, the model plans anew and sends the same
 // call under a new ID.
+// case h01
 func TestALostAnswerIsNotAskedForTwice(t *testing.T) {
 	t.Parallel()
 	for _, sessions := range []bool{false, true} {
@@ -101,6 +102,7 @@ func TestRepeatsThatAreMeantRun(t *testing.T) {
 }
 
 // A restarted run does not redo its steps, and does not let one be another.
+// cases h02, o02, o07
 func TestAStepIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	b, j := new(bank), toolguard.NewMemoryJournal()
@@ -205,6 +207,7 @@ func TestAStatusQuerySettlesADoubt(t *testing.T) {
 }
 
 // A lease that expires is never leave to run again.
+// case h08
 func TestAnExpiredLeaseIsUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -301,6 +304,7 @@ func TestALateAnswerSettles(t *testing.T) {
 }
 
 // Bookkeeping that fails changes no answer, and nothing runs unrecorded.
+// case h08
 func TestAFailingJournal(t *testing.T) {
 	t.Parallel()
 	hang := func(t *testing.T) func() error {
@@ -364,6 +368,7 @@ func TestAWriteWhoseAnswerIsLost(t *testing.T) {
 }
 
 // Of many at once one runs; the others join it, get its result, or are refused.
+// case h11
 func TestManyClaimOneKey(t *testing.T) {
 	t.Parallel()
 	for _, sessions := range []bool{false, true} {
@@ -571,5 +576,39 @@ func TestTakingFences(t *testing.T) {
 		e := entry(t, m)
 		assert.Equal(t, toolguard.StatePending, e.State)
 		assert.Equal(t, taken[0].Token, e.Token)
+	})
+}
+
+// A batch that was interrupted is sent again: what is done is replayed, what may
+// be done is not run, and only the rest runs.
+// case h06
+func TestABatchIsResumed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := new(bank), toolguard.NewMemoryJournal()
+		calls := []toolguard.Call{
+			{ID: "1", Tool: "refund", Args: []byte(`{"order":"A"}`)},
+			{ID: "2", Tool: "refund", Args: []byte(`{"order":"B"}`)},
+			{ID: "3", Tool: "refund", Args: []byte(`{"order":"C"}`)},
+		}
+		run := func(journal toolguard.Journal) (verdicts []string) {
+			box, err := toolguard.NewToolbox(&toolguard.ToolboxOptions{Options: toolguard.Options{Journal: journal}}, refundTool(b, toolguard.NonIdempotent))
+			require.NoError(t, err)
+			for _, env := range box.DoAll(inStep("7"), calls).Envelopes {
+				verdicts = append(verdicts, verdict(env))
+			}
+			return verdicts
+		}
+		writes := 0
+		run(&faulty{Journal: j, before: func(int) error {
+			if writes++; writes > 3 {
+				return errDisk // the process ends while the second runs
+			}
+			return nil
+		}})
+		assert.Equal(t, 2, b.count())
+		time.Sleep(minute)
+		assert.Equal(t, []string{"ok", "in_doubt/unknown", "ok"}, run(j))
+		assert.Equal(t, 3, b.count())
 	})
 }
