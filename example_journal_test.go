@@ -20,12 +20,14 @@ func ExampleJournal() {
 		moved++
 		return "", toolguard.MaybeDone(errors.New("the connection broke after the request was sent"))
 	}
+	// snippet: journal
 	tool := toolguard.Func(toolguard.Info{Name: "refund", Effect: toolguard.NonIdempotent}, pay)
 	guard, err := toolguard.New(tool, &toolguard.Options{Journal: toolguard.NewMemoryJournal()})
 	if err != nil {
 		panic(err)
 	}
 	ctx := toolguard.WithScope(context.Background(), toolguard.Scope{Session: "conversation 7", Turn: "1"})
+	// end snippet
 	for _, id := range []string{"call_1", "call_2"} {
 		env := guard.Do(ctx, toolguard.Call{ID: id, Args: []byte(`{"order":"A-17"}`)})
 		fmt.Println(env.Error.Code, env.Error.Outcome)
