@@ -161,7 +161,7 @@ func read(rows *sql.Rows, err error) ([]*row, error) {
 	for rows.Next() {
 		r := new(row)
 		if err := rows.Scan(append([]any{&r.seq}, r.values()...)...); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("an entry is damaged: %w", err)
 		}
 		all = append(all, r)
 	}

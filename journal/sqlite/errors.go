@@ -48,15 +48,17 @@ const pause = time.Millisecond
 
 // whenFree calls f until it no longer finds the file busy.
 func whenFree(ctx context.Context, f func() error) error {
-	for {
+	for waited := false; ; waited = true {
 		err := f()
-		if !busy(err) {
+		switch {
+		case err != nil && waited && ctx.Err() != nil:
+			return fmt.Errorf("another process held the file: %w", ctx.Err())
+		case !busy(err):
 			return err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return fmt.Errorf("%w while another process held the file: %w", ctx.Err(), err)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (h *held) records(ctx context.Context, query string, args []any) (records [
 	for rows.Next() {
 		var l line
 		if err := rows.Scan(append([]any{&l.seq}, l.values()...)...); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("a record is damaged: %w", err)
 		}
 		r, err := l.record()
 		if err != nil {

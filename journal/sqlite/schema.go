@@ -20,17 +20,15 @@ var migrations = []string{schema1}
 const part = "journal"
 
 // migrate brings the tables up to date. Of several processes that open a file, one
-// does; a file that nobody may write is refused here.
+// does. It writes in any case: a file that cannot be written is refused here.
 func migrate(ctx context.Context, h *held) error {
 	return h.immediately(ctx, func() error {
 		have, err := version(ctx, h)
 		switch {
 		case err != nil:
 			return err
-		case have > len(migrations):
+		case have < 0 || have > len(migrations):
 			return fmt.Errorf("the journal's schema has version %d, and this program knows up to %d: it needs a newer toolguard", have, len(migrations))
-		case have == len(migrations):
-			return nil
 		}
 		for _, statements := range migrations[have:] {
 			if _, err := h.ExecContext(ctx, statements); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,8 +18,9 @@ type writer struct {
 	closing chan struct{}
 	ended   chan struct{}
 	once    sync.Once
-	failure error // of Close; read after ended
-	broken  error // what poisoned the journal; the writer's own
+	failure error        // of Close; read after ended
+	broken  error        // what poisoned the journal; the writer's own
+	commits atomic.Int64 // for tests and benchmarks: how well writers share
 }
 
 // change is what one caller wants to write. It reports a conflict in a value of its
@@ -169,12 +171,10 @@ func (w *writer) lock(group []*change, join bool) ([]*change, error) {
 			return nil, context.Canceled
 		}
 		err := w.exec("BEGIN IMMEDIATE")
-		switch {
-		case err == nil && join:
-			return w.joined(group), nil
-		case err == nil:
-			return group, nil
-		case !busy(err):
+		if err == nil {
+			return w.locked(group, join)
+		}
+		if !busy(err) {
 			return group, named(err)
 		}
 		select {
@@ -183,6 +183,19 @@ func (w *writer) lock(group []*change, join bool) ([]*change, error) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// locked says who is there now that the lock is: some may have left, others come.
+func (w *writer) locked(group []*change, join bool) ([]*change, error) {
+	group = stillWaiting(group)
+	if join {
+		group = w.joined(group)
+	}
+	if len(group) == 0 {
+		w.rollback()
+		return nil, context.Canceled
+	}
+	return group, nil
 }
 
 // stillWaiting answers those whose context has ended: nobody listens any more.
@@ -225,6 +238,7 @@ func (w *writer) commit(group []*change) (guilty bool, err error) {
 	}
 	err = w.exec("COMMIT")
 	if err == nil {
+		w.commits.Add(1)
 		return false, nil
 	}
 	w.rollback()
