@@ -15,18 +15,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/sqlite"
 )
 
 // A call is two durable writes, each an entry and a record: the claim and the
 // settlement. Beside the calls per second stands what one sync of a file costs
-// here, measured in the same run, and how much of a call's two syncs is left when
-// writers share them.
+// here, measured in the same run, and how many commits a call takes: each is one
+// sync, as TestCommitsAreSynced counts.
 //
 //	go test -run '^$' -bench Calls ./journal/sqlite
 func BenchmarkCalls(b *testing.B) {
 	for _, writers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
 			j := openAt(b, filepath.Join(b.TempDir(), "journal.db"))
+			before := sqlite.Commits(j)
 			var next atomic.Int64
 			var wg sync.WaitGroup
 			b.ResetTimer()
@@ -43,6 +45,7 @@ func BenchmarkCalls(b *testing.B) {
 			wg.Wait()
 			b.StopTimer()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+			b.ReportMetric(float64(sqlite.Commits(j)-before)/float64(b.N), "commits/call")
 			b.ReportMetric(float64(syncCost(b).Nanoseconds())/1e6, "ms/fsync")
 		})
 	}

@@ -25,7 +25,13 @@ const (
 	fileVariable = "TOOLGUARD_TEST_FILE"
 )
 
-var roles = map[string]func(j *sqlite.Journal) error{"claim": claimAll, "write": writeForever}
+var roles = map[string]func(j *sqlite.Journal) error{
+	"claim": claimAll, "write": writeForever,
+	"sequentially": sequentially, "concurrently": concurrently, "poisoned": untilPoisoned,
+}
+
+// nobody says when a child should stop waiting.
+var nobody = context.Background()
 
 func TestMain(m *testing.M) {
 	if role := roles[os.Getenv(roleVariable)]; role != nil {
@@ -108,7 +114,7 @@ func claimAll(j *sqlite.Journal) error {
 			for k := range raceKeys {
 				e := entry(fmt.Sprint("key ", k), toolguard.StatePending)
 				e.Owner = by
-				now, ok, err := j.Write(context.Background(), toolguard.Version{}, e, toolguard.Record{Key: e.Key, Actor: by})
+				now, ok, err := j.Write(nobody, toolguard.Version{}, e, toolguard.Record{Key: e.Key, Actor: by})
 				if err != nil {
 					errs <- err
 					return
@@ -148,13 +154,13 @@ func writeForever(j *sqlite.Journal) error {
 
 func callOnce(j *sqlite.Journal, key string) error {
 	e := entry(key, toolguard.StatePending)
-	if err := must(j.Write(context.Background(), toolguard.Version{}, e, toolguard.Record{Key: key, To: e.State})); err != nil {
+	if err := must(j.Write(nobody, toolguard.Version{}, e, toolguard.Record{Key: key, To: e.State})); err != nil {
 		return err
 	}
 	say(step{key, e.State})
 	was := e.Version()
 	e.State = toolguard.StateSucceeded
-	if err := must(j.Write(context.Background(), was, e, toolguard.Record{Key: key, From: was.State, To: e.State})); err != nil {
+	if err := must(j.Write(nobody, was, e, toolguard.Record{Key: key, From: was.State, To: e.State})); err != nil {
 		return err
 	}
 	say(step{key, e.State})

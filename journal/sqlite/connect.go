@@ -116,16 +116,34 @@ func durable(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// prepared returns the statement, which stays prepared until the connection goes.
+// mostStatements is more than a program has different questions.
+const mostStatements = 100
+
+// prepared returns the statement, which stays prepared: until the connection goes,
+// or there are too many.
 func (h *held) prepared(query string) (*sql.Stmt, error) {
 	if s := h.statements[query]; s != nil {
 		return s, nil
+	}
+	if len(h.statements) == mostStatements {
+		if err := h.forget(); err != nil {
+			return nil, err
+		}
 	}
 	s, err := h.PrepareContext(context.Background(), query)
 	if err == nil {
 		h.statements[query] = s
 	}
 	return s, err
+}
+
+func (h *held) forget() error {
+	var errs []error
+	for _, s := range h.statements {
+		errs = append(errs, s.Close())
+	}
+	clear(h.statements)
+	return errors.Join(errs...)
 }
 
 // exec runs a statement, prepared once. It hears no context: a transaction is many
@@ -164,10 +182,4 @@ func bound(args []any) []any {
 	return args
 }
 
-func (h *held) close() error {
-	var errs []error
-	for _, s := range h.statements {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(append(errs, h.Conn.Close())...)
-}
+func (h *held) close() error { return errors.Join(h.forget(), h.Conn.Close()) }

@@ -135,6 +135,22 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 	newIn(t, db)
 }
 
+// More different questions than are kept prepared are answered all the same.
+func TestManyDifferentQueries(t *testing.T) {
+	t.Parallel()
+	j := openNew(t)
+	write(t, j, toolguard.Version{}, entry("a", toolguard.StatePending))
+	for set := 1; set < 1<<9; set++ {
+		q := toolguard.Query{States: []toolguard.State{toolguard.StatePending}}
+		for bit := range 9 {
+			if set>>bit&1 == 1 {
+				q.States = append(q.States, toolguard.State(bit+1))
+			}
+		}
+		assert.Len(t, scan(t, j, q), 1)
+	}
+}
+
 // A connection that a host's pool opens later may differ from the first.
 func TestEveryConnectionIsChecked(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ module github.com/toolguard-go/toolguard/journal/sqlite
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/stretchr/testify v1.12.1
 	github.com/toolguard-go/toolguard v0.0.0
 	modernc.org/sqlite v1.62.0

@@ -54,8 +54,12 @@ func selection(q *toolguard.Query) (string, []any) {
 	if q.Session != "" {
 		where = append(where, "session <> ''")
 	}
+	from := ""
 	if len(q.States) > 0 {
 		where = append(where, inStates(q.States))
+		if allOpen(q.States) && q.Key+q.Group+q.Run+q.Session == "" {
+			from = "INDEXED BY toolguard_entries_open " // else it looks for the newest among all
+		}
 	}
 	if len(where) == 0 {
 		where = append(where, "TRUE")
@@ -64,12 +68,17 @@ func selection(q *toolguard.Query) (string, []any) {
 	if q.Group != "" {
 		order = "generation DESC, seq DESC"
 	}
-	query := fmt.Sprintf("%sWHERE %s ORDER BY %s LIMIT ? OFFSET ?", selectEntries, strings.Join(where, " AND "), order)
+	query := fmt.Sprintf("%s%sWHERE %s ORDER BY %s LIMIT ? OFFSET ?", selectEntries, from, strings.Join(where, " AND "), order)
 	return query, append(args, cmp.Or(max(q.Limit, 0), entriesAtOnce), max(q.Skip, 0))
 }
 
-// inStates writes the states out, sorted: there are few, and an index that knows
-// them is used for those who wait for something.
+// allOpen: somebody waits for these, and there are few at any time.
+func allOpen(states []toolguard.State) bool {
+	return !slices.ContainsFunc(states, toolguard.State.Prunable)
+}
+
+// inStates writes the states out, sorted. SQLite uses the index of open entries
+// where its condition is there word for word.
 func inStates(states []toolguard.State) string {
 	states = slices.Compact(slices.Sorted(slices.Values(states)))
 	var names []string
@@ -77,7 +86,7 @@ func inStates(states []toolguard.State) string {
 		names = append(names, "'"+s.String()+"'")
 	}
 	condition := "state IN (" + strings.Join(names, ", ") + ")"
-	if !slices.ContainsFunc(states, toolguard.State.Prunable) {
+	if allOpen(states) {
 		condition += " AND " + isOpen
 	}
 	return condition
@@ -85,14 +94,14 @@ func inStates(states []toolguard.State) string {
 
 // Records implements [toolguard.Journal].
 func (j *Journal) Records(ctx context.Context, q toolguard.RecordQuery) ([]toolguard.Record, error) {
-	where, args := "WHERE seq > ?", []any{int64(min(q.After, lastSeq))}
+	query, args := selectRecords+recordsAfter, []any{int64(min(q.After, lastSeq))}
 	if q.Key != "" {
-		where, args = where+" AND key = ? AND key <> ''", append(args, q.Key)
+		query, args = selectRecords+recordsOf, append(args, q.Key)
 	}
 	args = append(args, cmp.Or(max(q.Limit, 0), recordsAtOnce))
 	var records []toolguard.Record
 	err := j.readers.do(ctx, func(h *held) (err error) {
-		records, err = h.records(ctx, selectRecords+where+" ORDER BY seq LIMIT ?", args)
+		records, err = h.records(ctx, query, args)
 		return err
 	})
 	if err != nil {
@@ -100,6 +109,11 @@ func (j *Journal) Records(ctx context.Context, q toolguard.RecordQuery) ([]toolg
 	}
 	return records, nil
 }
+
+const (
+	recordsAfter = "WHERE seq > ? ORDER BY seq LIMIT ?"
+	recordsOf    = "WHERE seq > ? AND key = ? AND key <> '' ORDER BY seq LIMIT ?"
+)
 
 // lastSeq is the highest that SQLite can give.
 const lastSeq = 1<<63 - 1
