@@ -27,7 +27,7 @@ const (
 
 var roles = map[string]func(j *sqlite.Journal) error{
 	"claim": claimAll, "write": writeForever,
-	"sequentially": sequentially, "concurrently": concurrently, "poisoned": untilPoisoned,
+	"sequentially": sequentially, "concurrently": concurrently, "poisoned": untilPoisoned, "full": throughAFullDisk,
 }
 
 // nobody says when a child should stop waiting.

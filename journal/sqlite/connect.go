@@ -146,14 +146,19 @@ func (h *held) forget() error {
 	return errors.Join(errs...)
 }
 
-// exec runs a statement, prepared once. It hears no context: a transaction is many
+// run runs a statement, prepared once. It hears no context: a transaction is many
 // callers' work.
-func (h *held) exec(query string, args ...any) (changed int64, err error) {
+func (h *held) run(query string, args ...any) (sql.Result, error) {
 	s, err := h.prepared(query)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	r, err := s.ExecContext(context.Background(), bound(args)...)
+	return s.ExecContext(context.Background(), bound(args)...)
+}
+
+// exec returns how many rows the statement has changed.
+func (h *held) exec(query string, args ...any) (changed int64, err error) {
+	r, err := h.run(query, args...)
 	if err != nil {
 		return 0, err
 	}

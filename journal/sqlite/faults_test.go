@@ -298,8 +298,9 @@ func inOneTransaction(t *testing.T, path string, j *sqlite.Journal, n int, call 
 	t.Logf("%d callers in %d transactions", n, sqlite.Commits(j)-before)
 }
 
-// lock holds the file's write lock as another process would.
-func lock(t *testing.T, path string) (release func()) {
+// lock holds the file's write lock as another process would, which may change
+// something before it lets go.
+func lock(t *testing.T, path string, then ...string) (release func()) {
 	t.Helper()
 	conn, err := pool(t, path, "", "busy_timeout(5000)").Conn(t.Context())
 	require.NoError(t, err)
@@ -308,11 +309,39 @@ func lock(t *testing.T, path string) (release func()) {
 	var once sync.Once
 	release = func() {
 		once.Do(func() {
-			_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")
-			assert.NoError(t, err)
+			for _, s := range append(then, "COMMIT") {
+				_, err := conn.ExecContext(context.WithoutCancel(t.Context()), s)
+				assert.NoError(t, err)
+			}
 			assert.NoError(t, conn.Close())
 		})
 	}
 	t.Cleanup(release)
 	return release
+}
+
+// What has changed since it was found old stays.
+func TestPruneLooksAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j.db")
+	j := openAt(t, path)
+	for _, key := range []string{"again", "young", "old"} {
+		write(t, j, toolguard.Version{}, entry(key, toolguard.StateFailed), toolguard.Record{Key: key})
+	}
+	release := lock(t, path, "UPDATE toolguard_entries SET state = 'pending' WHERE key = 'again'",
+		"UPDATE toolguard_entries SET updated_at = updated_at + 3600 * 1000000000 WHERE key = 'young'")
+	var all sync.WaitGroup
+	all.Go(func() { assert.NoError(t, j.Append(context.WithoutCancel(t.Context()))) })
+	all.Go(func() {
+		n, err := j.Prune(context.WithoutCancel(t.Context()), 0)
+		assert.NoError(t, err)
+		assert.Equal(t, 1, n)
+	})
+	require.Eventually(t, func() bool { return sqlite.Queued(j) == 1 }, 10*time.Second, time.Millisecond)
+	release()
+	all.Wait()
+	assert.Equal(t, []string{"young", "again"}, keys(scan(t, j, toolguard.Query{})))
+	records, err := j.Records(t.Context(), toolguard.RecordQuery{})
+	require.NoError(t, err)
+	assert.Len(t, records, 2, "those of what stays")
 }

@@ -104,6 +104,35 @@ func TestASyncThatReallyFails(t *testing.T) {
 	assert.Contains(t, said, `"lost":0`)
 }
 
+// A disk without room, for a while: what failed says so, what was acknowledged is
+// there, and it goes on when there is room.
+func TestADiskThatReallyIsFull(t *testing.T) {
+	t.Parallel()
+	said, _ := traced(t, "full", filepath.Join(t.TempDir(), "j.db"), "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC:when=200..210")
+	assert.Contains(t, said, "database or disk is full")
+	assert.NotContains(t, said, sqlite.ErrPoisoned.Error())
+	assert.Contains(t, said, `"lost":0`)
+}
+
+// throughAFullDisk makes calls, of which some fail.
+func throughAFullDisk(j *sqlite.Journal) error {
+	acknowledged, failed := 0, 0
+	for i := 0; i < 1000 && (failed == 0 || acknowledged < 10+i/2); i++ {
+		if err := settled(j, strconv.Itoa(i)); err != nil {
+			say(err.Error())
+			failed++
+			continue
+		}
+		acknowledged++
+	}
+	found, err := j.Scan(nobody, toolguard.Query{States: []toolguard.State{toolguard.StateSucceeded}, Limit: 2000})
+	say(map[string]int{"failed": failed, "lost": acknowledged - len(found)})
+	if _, err := j.Prune(nobody, 0); err != nil {
+		return err
+	}
+	return err
+}
+
 // untilPoisoned writes until a sync fails.
 func untilPoisoned(j *sqlite.Journal) error {
 	acknowledged := 0

@@ -2,8 +2,6 @@ package sqlite_test
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -146,80 +144,6 @@ func TestCloseDoesNotWaitForALock(t *testing.T) {
 	assert.ErrorIs(t, errors.Join(errs...), sqlite.ErrClosed)
 	release()
 	assert.Empty(t, scan(t, openAt(t, path), toolguard.Query{}))
-}
-
-// After a commit that failed nobody knows what is on the disk. Nothing is written
-// any more, though the disk may say that all is well.
-func TestAFailedSyncPoisonsTheJournal(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "j.db")
-	d := &failing{inner: pool(t, path, "").Driver(), name: "file:" + path + "?_pragma=journal_mode(wal)&_pragma=synchronous(full)"}
-	db := sql.OpenDB(d)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	j := newIn(t, db)
-	write(t, j, toolguard.Version{}, entry("before", toolguard.StatePending))
-
-	d.fail.Store(true)
-	_, ok, err := j.Write(t.Context(), toolguard.Version{}, entry("unsure", toolguard.StatePending))
-	assert.ErrorIs(t, err, sqlite.ErrPoisoned)
-	assert.ErrorContains(t, err, "disk I/O error")
-	assert.ErrorContains(t, err, "this write may be there or not")
-	assert.False(t, ok)
-	d.fail.Store(false)
-
-	for range 2 {
-		_, _, err = j.Write(t.Context(), toolguard.Version{}, entry("later", toolguard.StatePending))
-		assert.ErrorIs(t, err, sqlite.ErrPoisoned)
-		assert.ErrorContains(t, err, "disk I/O error")
-		_, err = j.Take(t.Context(), 1, time.Second)
-		assert.ErrorIs(t, err, sqlite.ErrPoisoned)
-		assert.ErrorIs(t, j.Append(t.Context(), toolguard.Record{}), sqlite.ErrPoisoned)
-	}
-	assert.EqualValues(t, 1, d.commits.Load(), "the commit was not tried again")
-	assert.Equal(t, []string{"before"}, keys(scan(t, j, toolguard.Query{})), "it still reads")
-	write(t, openAt(t, path), toolguard.Version{}, entry("later", toolguard.StatePending))
-}
-
-// failing is a driver whose commits may fail as a disk does. It has none of the
-// optional interfaces, as the plainest of drivers.
-type failing struct {
-	inner   driver.Driver
-	name    string
-	fail    atomic.Bool
-	commits atomic.Int64 // that failed
-}
-
-func (d *failing) Driver() driver.Driver { return d.inner }
-
-func (d *failing) Connect(context.Context) (driver.Conn, error) {
-	c, err := d.inner.Open(d.name)
-	return failingConn{c, d}, err
-}
-
-type failingConn struct {
-	driver.Conn
-	d *failing
-}
-
-func (c failingConn) Prepare(query string) (driver.Stmt, error) {
-	s, err := c.Conn.Prepare(query)
-	if query == "COMMIT" && err == nil {
-		s = failingCommit{s, c.d}
-	}
-	return s, err
-}
-
-type failingCommit struct {
-	driver.Stmt
-	d *failing
-}
-
-func (s failingCommit) Exec(args []driver.Value) (driver.Result, error) {
-	if s.d.fail.Load() {
-		s.d.commits.Add(1)
-		return nil, errors.New("disk I/O error (1034)")
-	}
-	return s.Stmt.Exec(args)
 }
 
 // Several goroutines and processes may find an empty file at the same time.
