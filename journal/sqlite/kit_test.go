@@ -1,0 +1,35 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/sqlite"
+)
+
+func openAt(t testing.TB, path string) *sqlite.Journal {
+	t.Helper()
+	j, err := sqlite.Open(path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, j.Close()) })
+	return j
+}
+
+func openNew(t *testing.T) toolguard.Journal {
+	return openAt(t, filepath.Join(t.TempDir(), "journal.db"))
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	contract(t, openNew)
+}
+
+func middle(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
