@@ -24,9 +24,10 @@ type Typed[In any] struct {
 	// Status asks the downstream what became of the call with this key, after an
 	// attempt whose outcome is unknown. It returns what is known and, after a
 	// success, the result the model reads. [OutcomeSucceeded] settles the call, and
-	// [OutcomeFailed] does if the attempt no longer runs. An error or any other
-	// outcome leaves it unknown: that nothing is found so soon proves nothing. A
-	// ReadOnly tool has none.
+	// [OutcomeFailed] does if the attempt no longer runs. [OutcomeNotStarted], nothing
+	// is known of the key, counts a minute after the call was last heard of: sooner
+	// the request may be on its way. An error or OutcomeUnknown leaves it unknown.
+	// A [Recoverer] asks too. A ReadOnly tool has none.
 	Status func(ctx context.Context, key string, in In) (Outcome, Result, error)
 	// Describe says in one line what the call would do, for a person.
 	Describe func(in In) string

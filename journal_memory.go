@@ -13,8 +13,8 @@ import (
 )
 
 // MemoryJournal is a [Journal] that is lost with the process: for tests, and for
-// runs that end with it. It keeps up to 100,000 entries, of which those that are
-// settled make way for new ones, and as many records. Make one with
+// runs that end with it. It keeps up to 10,000 entries, of which those that are
+// settled make way for new ones, and 40,000 records. Make one with
 // [NewMemoryJournal].
 type MemoryJournal struct {
 	mu      sync.Mutex
@@ -32,8 +32,8 @@ type memoryEntry struct {
 }
 
 const (
-	memoryEntries = 100_000
-	memoryRecords = 100_000
+	memoryEntries = 10_000
+	memoryRecords = 40_000
 )
 
 var errJournalFull = errors.New("toolguard: the memory journal is full of calls that are not settled")
@@ -52,28 +52,36 @@ func (j *MemoryJournal) Durability() Durability { return DurabilityVolatile }
 
 // Write implements [Journal].
 func (j *MemoryJournal) Write(ctx context.Context, was Version, e Entry, records ...Record) (now Entry, ok bool, err error) {
+	ok, err = j.replace(ctx, was, &e, records)
+	return e, ok, err
+}
+
+// replace is Write that makes e what is there now.
+func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, records []Record) (ok bool, err error) {
 	if err := e.Check(); err != nil {
-		return Entry{}, false, err
+		return false, err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return Entry{}, false, err
+		return false, err
 	}
 	at := time.Now()
 	old := j.find(e.Key)
 	switch {
 	case old == nil && was != Version{}:
-		return Entry{}, false, nil
+		*e = Entry{}
+		return false, nil
 	case old != nil && old.Version() != was:
-		return old.reading(at), false, nil
+		*e = old.reading(at)
+		return false, nil
 	case old == nil && !j.makeRoom():
-		return Entry{}, false, errJournalFull
+		return false, errJournalFull
 	}
 	e.Created, e.Updated, e.Read = at, at, at
 	j.put(old, e)
 	j.append(at, records)
-	return e, true, nil
+	return true, nil
 }
 
 // find returns the entry with the key, or nil.
@@ -86,9 +94,7 @@ func (j *MemoryJournal) find(key string) *memoryEntry {
 }
 
 // put stores e in place of old, or as a new entry.
-func (j *MemoryJournal) put(old *memoryEntry, e Entry) {
-	e.Args = bytes.Clone(e.Args)
-	e.Result = bytes.Clone(e.Result)
+func (j *MemoryJournal) put(old *memoryEntry, e *Entry) {
 	if old == nil {
 		j.made++
 		old = &memoryEntry{serial: j.made}
@@ -96,7 +102,8 @@ func (j *MemoryJournal) put(old *memoryEntry, e Entry) {
 		j.newest[e.Group] = e.Key
 	}
 	e.Created = old.Created
-	old.Entry = e
+	old.Entry = *e
+	old.Args, old.Result = bytes.Clone(e.Args), bytes.Clone(e.Result)
 	if e.State.Prunable() {
 		delete(j.open, e.Key)
 		j.settled.Put(e.Key, old)
@@ -149,13 +156,14 @@ func (j *MemoryJournal) Append(ctx context.Context, records ...Record) error {
 
 // append drops the oldest quarter when there are too many.
 func (j *MemoryJournal) append(at time.Time, records []Record) {
-	for _, r := range records {
-		if len(j.records) == memoryRecords {
-			j.records = slices.Delete(j.records, 0, memoryRecords/4)
-		}
+	if len(j.records)+len(records) > memoryRecords {
+		j.records = slices.Delete(j.records, 0, memoryRecords/4)
+	}
+	for i := range records {
 		j.seq++
+		j.records = append(j.records, records[i])
+		r := &j.records[len(j.records)-1]
 		r.Seq, r.At, r.Args = j.seq, at, bytes.Clone(r.Args)
-		j.records = append(j.records, r)
 	}
 }
 

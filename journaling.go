@@ -47,7 +47,7 @@ func (p JournalPolicy) check() error {
 // hang, panic, and fail after it has done what it was asked to.
 type journaling struct {
 	Journal
-	trusted bool // it is ours, and does not block
+	memory  *MemoryJournal // the journal, if it is ours and does not block
 	hanging isolate.Account
 	owner   string // this guard, among all that use the journal
 	claims  atomic.Uint64
@@ -57,8 +57,8 @@ func newJournaling(j Journal) *journaling {
 	if j == nil {
 		return nil
 	}
-	_, trusted := j.(*MemoryJournal)
-	return &journaling{Journal: j, trusted: trusted, owner: randomKey()}
+	memory, _ := j.(*MemoryJournal)
+	return &journaling{Journal: j, memory: memory, owner: randomKey()}
 }
 
 // nextOwner names one claim.
@@ -68,15 +68,24 @@ func (j *journaling) nextOwner() string {
 
 // ask runs f, for at most limit.
 func (j *journaling) ask(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
-	if j.trusted {
+	if j.memory != nil {
 		return f(ctx)
 	}
 	return j.hanging.Run(ctx, limit, f)
 }
 
-// write stores e in place of was. After an error the entry may be there all the
-// same: it is looked at again before anything is said.
+// write stores e in place of was.
 func (j *journaling) write(ctx context.Context, limit time.Duration, was Version, e Entry, records ...Record) (now Entry, ok bool, err error) {
+	if j.memory != nil {
+		ok, err = j.memory.replace(ctx, was, &e, records)
+		return e, ok, err
+	}
+	return j.writeAside(ctx, limit, was, e, records)
+}
+
+// writeAside writes to somebody else's store. After an error the entry may be
+// there all the same: it is looked at again before anything is said.
+func (j *journaling) writeAside(ctx context.Context, limit time.Duration, was Version, e Entry, records []Record) (now Entry, ok bool, err error) {
 	type written struct {
 		Entry
 		ok bool

@@ -1,6 +1,10 @@
 package toolguard
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/toolguard-go/toolguard/internal/canonical"
+)
 
 // storedResult is a [Result] in a journal. What only the host understands of a
 // part is not stored.
@@ -25,6 +29,9 @@ func (g *Guard) encodeResult(r *Result) json.RawMessage {
 }
 
 func encodeResult(r *Result) json.RawMessage {
+	if len(r.JSON) == 0 && len(r.Parts) == 0 {
+		return append(canonical.AppendString([]byte(`{"text":`), r.Text), '}') // mostly
+	}
 	s := storedResult{Text: r.Text, JSON: r.JSON}
 	if len(s.JSON) > 0 && !json.Valid(s.JSON) {
 		s.Text, s.JSON = string(s.JSON), nil
