@@ -147,3 +147,11 @@ func (g *Guard) checkJournal() (err error) {
 	}
 	return nil
 }
+
+// stuck is how many runs of the journal hang.
+func (j *journaling) stuck() int {
+	if j == nil {
+		return 0
+	}
+	return j.hanging.Stuck()
+}

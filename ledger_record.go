@@ -49,6 +49,21 @@ func (c *call) audit(a *attempt) {
 	c.ledger.lines = append(c.ledger.lines, r)
 }
 
+// turnedDown says that the caller was not allowed to do this.
+func (c *call) turnedDown() bool {
+	return c.failure != nil && c.stage == StageDecide && c.attempts == 0 &&
+		c.failure.Code.Category() == CategoryPermission && c.ledger.entry.State == StateNone
+}
+
+// auditRefusal writes down who was not allowed to do what. It goes with no entry.
+func (c *call) auditRefusal() {
+	r := c.auditLine(RecordRefused)
+	r.Code, r.Outcome = c.failure.Code, OutcomeNotStarted
+	ctx, limit := context.WithoutCancel(c.ctx), c.left(callbackTimeout)
+	_ = c.guard.journal.append(ctx, limit, r) // the refusal stands in any case
+	c.ledger = &unkept                        // once
+}
+
 // auditCheck notes a status query likewise.
 func (c *call) auditCheck(o Outcome) {
 	r := c.auditLine(RecordCheck)
@@ -74,6 +89,9 @@ func (c *call) record() {
 	l := c.ledger
 	if l == &unwritten {
 		c.noteUnrecorded()
+	}
+	if c.inJournal() && c.turnedDown() {
+		c.auditRefusal()
 	}
 	if l == nil || !l.claimed || l.recorded {
 		return

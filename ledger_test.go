@@ -2,6 +2,7 @@ package toolguard_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -611,4 +612,71 @@ func TestABatchIsResumed(t *testing.T) {
 		assert.Equal(t, []string{"ok", "in_doubt/unknown", "ok"}, run(j))
 		assert.Equal(t, 3, b.count())
 	})
+}
+
+// The audit knows of who was not allowed to, once, and without an entry.
+func TestRefusalsAreAudited(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	tool := refundTool(b, toolguard.NonIdempotent)
+	tool.Authorize = func(context.Context, refundIn) error { return toolguard.Permission("not yours") }
+	g := guardOf(t, tool, &toolguard.Options{Journal: j, Journaling: toolguard.JournalPolicy{AuditArguments: true}})
+	assert.Equal(t, "permission_denied/not_started", verdict(refundOf(inTurn("1"), g, "A")))
+	assert.Empty(t, entries(t, j))
+	records, err := j.Records(context.Background(), toolguard.RecordQuery{})
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	assert.Equal(t, toolguard.RecordRefused, records[0].Kind)
+	assert.Equal(t, "ann", records[0].Scope.Principal)
+	assert.JSONEq(t, `{"order":"A"}`, string(records[0].Args))
+}
+
+// A tool that asks for something first has done nothing yet.
+func TestInputRequiredIsNoEffect(t *testing.T) {
+	t.Parallel()
+	j, asks := toolguard.NewMemoryJournal(), true
+	g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+		return toolguard.Result{Text: "which account?", InputRequired: asks}, nil
+	}), &toolguard.Options{Journal: j})
+	assert.True(t, doIn(inTurn("1"), g).OK)
+	assert.Equal(t, toolguard.StateFailed, entry(t, j).State)
+	asks = false
+	again := doIn(inTurn("1"), g)
+	assert.False(t, hasNote(again, "replayed"))
+	assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+}
+
+// A hanging store is counted like all of the host's code that hangs.
+func TestAHangingJournalIsCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		wait := untilReleased(t)
+		g := guardOf(t, refundTool(new(bank), toolguard.NonIdempotent), &toolguard.Options{Journal: &faulty{
+			Journal: toolguard.NewMemoryJournal(), scan: func() error { wait(); return nil },
+		}})
+		refundOf(inTurn("1"), g, "A")
+		assert.Equal(t, 1, g.Stats().StuckCallbacks)
+	})
+}
+
+// What a tool returns is held against what it says it returns.
+func TestOutputSchema(t *testing.T) {
+	t.Parallel()
+	schema := []byte(`{"type":"object","required":["id"],"properties":{"id":{"type":"integer"}}}`)
+	for text, want := range map[string]string{`{"id":7}`: "ok", `{"id":"7"}`: "bad_response/failed", `[]`: "bad_response/failed", `no`: "bad_response/failed"} {
+		tool := plain{
+			info: toolguard.Info{Name: "look", Effect: toolguard.ReadOnly, OutputSchema: schema},
+			call: func(context.Context, json.RawMessage) (toolguard.Result, error) {
+				return toolguard.Result{JSON: []byte(text)}, nil
+			},
+		}
+		assert.Equal(t, want, verdict(doIn(context.Background(), guardOf(t, tool, &toolguard.Options{Retry: once}))), text)
+		tool.info.Effect = toolguard.NonIdempotent
+		if want != "ok" {
+			want = "bad_response/unknown"
+		}
+		assert.Equal(t, want, verdict(doIn(context.Background(), guardOf(t, tool, nil))), text)
+	}
+	_, err := toolguard.New(plain{info: toolguard.Info{Name: "look", OutputSchema: []byte(`{"type":1}`)}}, nil)
+	assert.ErrorContains(t, err, "Info.OutputSchema")
 }

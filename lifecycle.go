@@ -136,7 +136,7 @@ func (g *Guard) Stats() Stats {
 		Unknown: n.unknown.Load(), Refused: n.refused.Load(), Degraded: n.degraded.Load(),
 		Attempts: n.attempts.Load(), Retries: n.retries.Load(),
 		Abandoned: int(n.abandoned.Load()), EverAbandoned: n.everAbandoned.Load(), LostEvents: n.lostEvents.Load(),
-		StuckCallbacks: g.hanging.stuck(),
+		StuckCallbacks: g.hanging.stuck() + g.journal.stuck(),
 	}
 	s.CachedResults, s.CachedBytes = g.fallback.cached()
 	s.Breakers, s.EvictedBreakers = g.breakers.info()
