@@ -349,3 +349,20 @@ func TestAWiderApproval(t *testing.T) {
 		assert.Equal(t, 3, d.count(), "and was given again")
 	})
 }
+
+// To resume an old call takes the conversation back to no former turn, and leaves
+// the entry in the turn it was made in.
+func TestResumingLeavesTheTurn(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	sessions, err := toolguard.NewSessions(toolguard.SessionPolicy{})
+	require.NoError(t, err)
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Sessions: sessions, Approver: pendingDesk()})
+	other := guardOf(t, toolOf(toolguard.NonIdempotent, answers("sent")), &toolguard.Options{Sessions: sessions})
+	key := refundOf(inTurn("1"), g, "A").Key
+	decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove})
+	doIn(inTurn("2"), other)
+	require.True(t, g.Resume(context.Background(), key).OK)
+	assert.True(t, hasNote(doIn(inTurn("2"), other), "replayed"), "it is the same turn still")
+	assert.Equal(t, "1", entry(t, j).Scope.Turn)
+}

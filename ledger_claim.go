@@ -72,6 +72,9 @@ func (c *call) intent() Entry {
 		Digest: c.digest, ApprovalDigest: c.approvalDigest(), Args: c.doc.Text,
 		Approval: l.approval, Linked: l.entry.Linked, Owner: c.guard.journal.nextOwner(),
 	}
+	if r := c.resumed(); r != nil {
+		e.Scope = r.Scope
+	}
 	if l.entry.State != StateNone {
 		e.Generation, e.Digest = l.entry.Generation, l.entry.Digest
 	}

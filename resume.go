@@ -56,7 +56,9 @@ func (g *Guard) resume(ctx context.Context, e Entry, v *via, err error) Envelope
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	c := g.open(WithScope(ctx, e.Scope), Call{Tool: e.Tool, ID: e.CallID, Args: e.Args}, v)
+	scope := e.Scope
+	scope.Turn = "" // the conversation is further on, and must not be taken back
+	c := g.open(WithScope(ctx, scope), Call{Tool: e.Tool, ID: e.CallID, Args: e.Args}, v)
 	c.rarely().resumed, c.rarely().lost = &e, err
 	return c.run()
 }
