@@ -19,8 +19,8 @@ import (
 	"github.com/toolguard-go/toolguard/journal/sqlite"
 )
 
-// staged is a driver whose commits go as the test says. It has none of the optional
-// interfaces, as the plainest of drivers.
+// staged is a driver whose commits go as the test says. Its connections have
+// none of the optional interfaces, as those of the plainest of drivers.
 type staged struct {
 	inner  driver.Driver
 	name   string
@@ -52,11 +52,16 @@ type stagedCommit struct {
 	d *staged
 }
 
-func (s stagedCommit) Exec(args []driver.Value) (driver.Result, error) {
+func (s stagedCommit) ExecContext(_ context.Context, args []driver.NamedValue) (driver.Result, error) {
 	if stage := s.d.commit.Load(); stage != nil {
 		return driver.ResultNoRows, (*stage)(s.Stmt)
 	}
-	return s.Stmt.Exec(args)
+	return driver.ResultNoRows, commit(s.Stmt)
+}
+
+func commit(s driver.Stmt) error {
+	_, err := s.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+	return err
 }
 
 func stage(t *testing.T) (*staged, *sqlite.Journal) {
@@ -118,8 +123,7 @@ func TestASlowCommit(t *testing.T) {
 	var once sync.Once
 	slow := func(s driver.Stmt) error {
 		once.Do(func() { close(started); <-release })
-		_, err := s.Exec(nil)
-		return err
+		return commit(s)
 	}
 	d.commit.Store(&slow)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,10 +13,11 @@ import (
 )
 
 // source is what Open opens a file with. Durability is a matter of each
-// connection. The last two settings are for macOS, where a sync is otherwise not
+// connection. SQLite waits but briefly for a lock, because whenFree and the writer
+// ask again more fairly. The last two settings are for macOS, where a sync is otherwise not
 // one; elsewhere they say nothing.
 func source(path string) string {
-	pragmas := url.Values{"_pragma": {"busy_timeout(100)", "synchronous(full)", "fullfsync(1)", "checkpoint_fullfsync(1)"}}
+	pragmas := url.Values{"_pragma": {"busy_timeout(5)", "synchronous(full)", "fullfsync(1)", "checkpoint_fullfsync(1)"}}
 	return "file:" + url.PathEscape(path) + "?" + pragmas.Encode()
 }
 

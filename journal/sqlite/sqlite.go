@@ -5,9 +5,9 @@
 // A write is acknowledged when it is on the disk: the file is in WAL mode with
 // synchronous=FULL, and one that is not is refused. One goroutine writes. It
 // commits everything that waits in one transaction, at once, so that many writers
-// share one sync and a single one waits for nobody. It takes the file's write lock
-// in the order in which the system gives it out, which is not a fair one: a few
-// processes get along, a cluster needs journal/postgres.
+// share one sync and a single one waits for nobody. Processes take turns by asking
+// for the file's lock again and again: a few get along, a cluster needs
+// journal/postgres.
 //
 // Instants are of the machine's clock. When that is set back by more than what an
 // entry is due after, the entry is due at once.

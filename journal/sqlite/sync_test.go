@@ -48,7 +48,7 @@ func settled(j *sqlite.Journal, key string) error {
 
 // sequentially makes calls one after the other, together by 64 writers.
 func sequentially(j *sqlite.Journal) error { return calls(j, 1, 200) }
-func concurrently(j *sqlite.Journal) error { return calls(j, 64, 4000) }
+func concurrently(j *sqlite.Journal) error { return calls(j, 64, 1600) }
 
 func calls(j *sqlite.Journal, writers, n int) error {
 	errs := make([]error, writers)
@@ -80,7 +80,7 @@ var (
 // Many share.
 func TestCommitsAreSynced(t *testing.T) {
 	t.Parallel()
-	for role, n := range map[string]int{"sequentially": 200, "concurrently": 4000} {
+	for role, n := range map[string]int{"sequentially": 200, "concurrently": 1600} {
 		said, trace := traced(t, role, filepath.Join(t.TempDir(), "j.db"), "-e", "trace=fsync,fdatasync")
 		commits, err := strconv.Atoi(committed.FindStringSubmatch(said)[1])
 		require.NoError(t, err)
