@@ -249,7 +249,12 @@ func (j *MemoryJournal) Records(ctx context.Context, q RecordQuery) ([]Record, e
 	}
 	limit := cmp.Or(max(q.Limit, 0), 1000)
 	var found []Record
-	first, _ := slices.BinarySearchFunc(j.records, q.After+1, func(r Record, seq uint64) int { return cmp.Compare(r.Seq, seq) })
+	first, _ := slices.BinarySearchFunc(j.records, q.After, func(r Record, after uint64) int {
+		if r.Seq <= after {
+			return -1
+		}
+		return 1
+	})
 	for _, r := range j.records[first:] {
 		if len(found) == limit {
 			break
