@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,33 +13,58 @@ import (
 // be taken for an answer of the guard.
 func (c *Catalogue) HasLabel(text string) bool {
 	text = strings.TrimLeftFunc(text, ornament)
-	return resemblesAny(text, c.labels) || resemblesAny(text, English().labels) || resemblesAny(text, Chinese().labels)
+	first, _ := firstVisible(text)
+	first = appearance(first)
+	return c.labelled(text, first) || English().labelled(text, first) || Chinese().labelled(text, first)
+}
+
+// labelled holds a text that first appears as it does against the labels. Nearly
+// every text differs from all of them in its first character.
+func (c *Catalogue) labelled(text string, first rune) bool {
+	return strings.ContainsRune(c.openings, first) &&
+		slices.ContainsFunc(c.looks, func(look string) bool { return resembles(text, look) })
 }
 
 // ornament reports what may stand before a label without hiding it.
 func ornament(r rune) bool { return invisible(r) || strings.ContainsRune("*_#>`~-", r) }
 
 func invisible(r rune) bool {
+	if '!' <= r && r <= '~' {
+		return false // at once, as nearly every character is one of these
+	}
 	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r)
 }
 
-func resemblesAny(text string, labels []string) bool {
-	for _, label := range labels {
-		if resembles(text, label) {
-			return true
+// deriveLooks prepares the labels for labelled.
+func (c *Catalogue) deriveLooks() {
+	for _, label := range c.labels {
+		look := lookOf(label)
+		first, size := utf8.DecodeRuneInString(look)
+		if size == 0 {
+			continue // nothing would resemble it, or everything
+		}
+		if c.looks = append(c.looks, look); !strings.ContainsRune(c.openings, first) {
+			c.openings += string(first)
 		}
 	}
-	return false
 }
 
-// resembles compares the beginning of text with a label by what is seen.
-func resembles(text, label string) bool {
-	for _, want := range label {
-		if invisible(want) {
-			continue
+// lookOf returns what is seen of a label.
+func lookOf(label string) string {
+	var look []rune
+	for _, r := range label {
+		if !invisible(r) {
+			look = append(look, appearance(r))
 		}
+	}
+	return string(look)
+}
+
+// resembles compares the beginning of text with what is seen of a label.
+func resembles(text, look string) bool {
+	for _, want := range look {
 		r, size := firstVisible(text)
-		if size == 0 || appearance(r) != appearance(want) {
+		if size == 0 || appearance(r) != want {
 			return false
 		}
 		text = text[size:]

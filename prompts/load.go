@@ -147,6 +147,7 @@ func (c *Catalogue) derive() {
 	for _, key := range slices.Sorted(maps.Keys(c.phrases[labels])) {
 		c.labels = append(c.labels, word(labels, key))
 	}
+	c.deriveLooks()
 }
 
 // holes returns the placeholders that could render as nothing.

@@ -68,6 +68,9 @@ type Catalogue struct {
 	marks  marks
 	more   phrase
 	labels []string
+	// looks are what is seen of the labels, openings the characters they begin with.
+	looks    []string
+	openings string
 }
 
 // builtIn is a catalogue that is read when it is first asked for.
