@@ -199,7 +199,10 @@ func (g *Guard) Do(ctx context.Context, in Call) Envelope {
 func (c *call) run() Envelope {
 	if a := c.begin(); a != nil {
 		c.ends = make(chan struct{}, 2)
-		go c.lead(a)
+		go func() {
+			growStack()
+			a.call.lead(a)
+		}()
 		c.await()
 	}
 	return c.guard.close(c)
@@ -226,7 +229,6 @@ func (c *call) begin() (a *attempt) {
 // lead runs a call from its first attempt on, on a goroutine of its own. If an
 // attempt is abandoned that goroutine is lost, and another leads.
 func (c *call) lead(a *attempt) {
-	growStack()
 	defer c.rescue()
 	if c.execute(a) {
 		c.conclude()

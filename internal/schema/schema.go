@@ -40,6 +40,7 @@ func (n Note) String() string {
 // It is immutable and safe for concurrent use.
 type Schema struct {
 	raw         json.RawMessage
+	absent      bool // raw is empty: any object will do
 	tree        any
 	draft       int
 	digest      string
@@ -69,7 +70,7 @@ func Compile(raw json.RawMessage, mode Mode) (s *Schema, err error) {
 		return nil, err
 	}
 	s = &Schema{tree: tree}
-	if len(bytes.TrimSpace(raw)) > 0 {
+	if s.absent = len(bytes.TrimSpace(raw)) == 0; !s.absent {
 		s.raw = bytes.Clone(raw)
 	}
 	if mode == Lenient {

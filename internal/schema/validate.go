@@ -19,6 +19,9 @@ func (s *Schema) Validate(doc *strictjson.Doc) (found []Violation, more int) {
 	if !doc.IsObject() {
 		return []Violation{notAnObject(doc)}, 0
 	}
+	if s.absent {
+		return nil, 0
+	}
 	defer func() {
 		if recover() != nil {
 			found, more = []Violation{internal(doc, "panic")}, 0
