@@ -69,7 +69,7 @@ func (c *call) answerFailure(e *Envelope) {
 		e.Error.RetryAfter = 0 // no wait makes it right to send it again
 	}
 	if e.Error.RetryAfter > 0 {
-		e.RetryAt = time.Now().Add(e.Error.RetryAfter)
+		e.RetryAt = c.now().Add(e.Error.RetryAfter)
 	}
 	room := rooms.Get().(*[]byte)
 	b := c.appendMessage((*room)[:0], e.words, &v)
@@ -125,7 +125,7 @@ func (c *call) vars(v *prompts.Vars) {
 		v.Status = strconv.Itoa(f.status)
 	}
 	if f.RetryAfter > longWait {
-		v.At = time.Now().Add(f.RetryAfter)
+		v.At = c.now().Add(f.RetryAfter)
 	}
 	v.Limit, v.Count = c.loop.limit, c.loop.count
 	if f.Code == CodeToolStuck {

@@ -274,6 +274,10 @@ func (c *call) isolate(f func(context.Context) error) error {
 	return c.guard.hanging.stages[c.stage].Run(c.ctx, c.left(callbackTimeout), f)
 }
 
+// now is the time as of the call's own clock: asking it costs half of what
+// [time.Now] does.
+func (c *call) now() time.Time { return c.began.Add(time.Since(c.began)) }
+
 // budget is how long the call may take: what the policy says, or what is left of
 // its batch if that is less.
 func (c *call) budget() time.Duration {

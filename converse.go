@@ -69,7 +69,7 @@ func (c *call) unrepeated() bool {
 	}
 	c.argNotes = len(c.notes)
 	for {
-		switch f := c.consult(time.Now()); {
+		switch f := c.consult(c.now()); {
 		case f.doubt != nil:
 			if !c.cleared(f.doubt) {
 				return false
@@ -202,7 +202,7 @@ func (c *call) settle() {
 	if c.session == nil || !c.inside || !c.answeredAt.IsZero() {
 		return
 	}
-	c.answeredAt = time.Now()
+	c.answeredAt = c.now()
 	defer c.land()
 	if c.answered == 0 {
 		c.answered = c.fingerprint()

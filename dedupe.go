@@ -110,9 +110,8 @@ type flightKey struct {
 
 // flight is a call in progress. Identical ones wait for it.
 type flight struct {
-	done chan struct{} // made by the first that waits, under the session's lock
-	shared
-	told bool // shared is for those who wait
+	done   chan struct{} // made by the first that waits, under the session's lock
+	shared *shared       // for those who wait; nil if there is nothing to share
 }
 
 // takeOff registers a call that identical ones may wait for.
@@ -148,8 +147,9 @@ func (c *call) land() {
 	if !awaited {
 		return
 	}
-	if f.told = c.failure == nil || c.ctx.Err() == nil; f.told {
-		f.shared = c.share()
+	if c.failure == nil || c.ctx.Err() == nil {
+		answer := c.share()
+		f.shared = &answer
 	}
 	close(f.done)
 }
@@ -165,10 +165,11 @@ func (c *call) joined(f *flight, landed <-chan struct{}) bool {
 		c.gaveUpWaiting()
 		return true
 	}
-	if f.told {
-		c.take(&f.shared, DecisionJoin, Note{Kind: prompts.NoteJoined})
+	if f.shared == nil {
+		return false
 	}
-	return f.told
+	c.take(f.shared, DecisionJoin, Note{Kind: prompts.NoteJoined})
+	return true
 }
 
 // gaveUpWaiting answers a call whose identical one still runs. What that one

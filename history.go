@@ -156,11 +156,14 @@ func (s *session) add(p pastCall) {
 
 // back returns the call i calls ago, 0 being the last; nil if it is not there.
 func (s *session) back(i int) *pastCall {
-	n := len(s.past)
-	if i >= n {
+	if i >= len(s.past) {
 		return nil
 	}
-	return &s.past[(s.next+n-1-i)%n]
+	at := s.next - 1 - i
+	if at < 0 {
+		at += len(s.past)
+	}
+	return &s.past[at]
 }
 
 // recent says whether a past call belongs to the stretch in which repeats are

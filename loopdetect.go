@@ -165,6 +165,8 @@ func (s *session) repeats(key callKey, now time.Time) (r repeats) {
 	for i := range s.past {
 		p := s.back(i)
 		switch {
+		case p.key != key && p.change == 0: // nearly all: this is asked of each call of the history
+			continue
 		case !s.recent(p, now):
 			continue
 		case p.change == changedAnew, p.change == changedSomething && p.key != key:

@@ -328,9 +328,8 @@ func (c *call) finalDecision() Decision {
 
 func (c *call) tellCall(d *delivery) {
 	e := &d.event
-	elapsed := time.Since(c.began)
-	c.describe(e, EventCall, c.began.Add(elapsed))
-	e.Duration = elapsed
+	c.describe(e, EventCall, c.now())
+	e.Duration = e.Time.Sub(c.began)
 	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, c.notes
 	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
 	if c.failure != nil {

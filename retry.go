@@ -265,7 +265,7 @@ func (c *call) planRetry() (wait time.Duration, why string) {
 		return 0, WhyNoTime
 	case f.row().retry == retryRefresh && !c.refreshed():
 		return 0, WhyRefresh
-	case !g.budget.spend(time.Now()):
+	case !g.budget.spend(c.now()):
 		return 0, WhyRetryBudget
 	}
 	return wait, ""

@@ -212,24 +212,3 @@ func TestSessionAllocations(t *testing.T) {
 	t.Logf("%.0f without, %.0f with a conversation", without, with)
 	assert.LessOrEqual(t, with-without, 4.0)
 }
-
-func BenchmarkConversation(b *testing.B) {
-	for _, name := range []string{"none", "session"} {
-		b.Run(name, func(b *testing.B) {
-			var s *toolguard.Sessions
-			if name == "session" {
-				s = sessionsOf(b, toolguard.SessionPolicy{MaxKept: 4 << 20})
-			}
-			opts := oneTry(s)
-			opts.Loop = toolguard.LoopPolicy{ToolCalls: 1 << 30, TurnCalls: 1 << 30, NoteAfter: 1 << 30}
-			g := guardOf(b, countedTool(toolguard.ReadOnly, "fine"), opts)
-			ctx, n, args := turn("one"), int64(0), make([]byte, 0, 32)
-			b.ReportAllocs()
-			for b.Loop() {
-				args = append(strconv.AppendInt(append(args[:0], `{"n":`...), n, 10), '}')
-				g.Do(ctx, toolguard.Call{Args: args})
-				n++
-			}
-		})
-	}
-}

@@ -35,7 +35,7 @@ func TestMemoryPromises(t *testing.T) {
 	}
 }
 
-func (b Bound) ofMemory() bool { return b.Allocs > 0 || b.Bytes > 0 || b.Share > 0 }
+func (b Bound) ofMemory() bool { return b.Allocs > 0 || b.Bytes > 0 || b.Share > 0 || b.Extra > 0 }
 
 func holds(t *testing.T, c Case, v Variant, bound Bound) {
 	got := measured(t, c, v)
@@ -45,6 +45,10 @@ func holds(t *testing.T, c Case, v Variant, bound Bound) {
 	}
 	if bound.Bytes > 0 {
 		assert.LessOrEqual(t, got.AllocedBytesPerOp(), bound.Bytes, "bytes")
+	}
+	if bound.Extra > 0 {
+		other := measured(t, c, named(t, c, bound.Beside))
+		assert.LessOrEqual(t, got.AllocsPerOp()-other.AllocsPerOp(), bound.Extra, "allocations more")
 	}
 	if bound.Share > 0 {
 		other := measured(t, c, named(t, c, bound.Beside))

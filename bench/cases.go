@@ -37,6 +37,8 @@ type Bound struct {
 	Nanos   int64   // per call
 	Allocs  int64   // per call
 	Bytes   int64   // per call
+	More    int64   // nanoseconds beyond the other's
+	Extra   int64   // allocations beyond the other's
 	Stretch bool    // hoped for, not promised
 }
 

@@ -15,12 +15,15 @@ const (
 	Unwatched = "guard, no observer"
 	AllOn     = "guard, all on"
 	Rendered  = "guard, no observer, rendered"
+	Talking   = "guard, no observer, session"
+	Group     = "errgroup of guarded calls"
+	Batch     = "a batch of them"
 )
 
 // Cases returns all there is to measure.
 func Cases() []Case {
 	return []Case{
-		plain(), parallel(), schema(), aroundJSON(), failures(), refusal(),
+		plain(), parallel(), schema(), aroundJSON(), failures(), refusal(), conversation(), batch(),
 	}
 }
 
@@ -30,9 +33,7 @@ func plain() Case {
 		{Name: Abandon, New: abandonOf(noop, noArgs, nil)},
 		{Name: Unwatched, New: guardOf("", noop, quick, noArgs, ""), Bounds: []Bound{{Beside: Abandon}}},
 		{Name: AllOn, New: guardOf("", noop, observed, noArgs, ""), Bounds: []Bound{
-			// A kibibyte is aimed at; what conversations and guards inside guards
-			// need of every call costs forty bytes more.
-			{Beside: Abandon, Time: 1, Allocs: 14, Bytes: 1088},
+			{Beside: Abandon, Time: 1, Allocs: 14, Bytes: 1024},
 			{Beside: Failsafe, Time: 1, Allocs: 9, Bytes: 1024, Stretch: true},
 		}},
 	}}
@@ -85,5 +86,19 @@ func refusal() Case {
 		{Name: Unwatched, New: refusalOf(nil, false), Bounds: []Bound{{Beside: Failsafe, Nanos: 1000}}},
 		{Name: Rendered, New: refusalOf(nil, true), Bounds: []Bound{{Beside: Failsafe}}},
 		{Name: AllOn, New: refusalOf(new(observer), false), Bounds: []Bound{{Beside: Failsafe}}},
+	}}
+}
+
+func conversation() Case {
+	return Case{Name: "conversation", Variants: []Variant{
+		{Name: Unwatched, New: talkOf(nil)},
+		{Name: Talking, New: talkOf(sessions), Bounds: []Bound{{Beside: Unwatched, More: 1500, Extra: 4}}},
+	}}
+}
+
+func batch() Case {
+	return Case{Name: "64 calls", Variants: []Variant{
+		{Name: Group, New: groupOf},
+		{Name: Batch, New: batchOf, Bounds: []Bound{{Beside: Group, Time: 1.1}}},
 	}}
 }

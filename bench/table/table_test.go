@@ -19,13 +19,16 @@ func TestVerdictMarksEachTerm(t *testing.T) {
 	elsewhere := &row{c: c, v: bench.Variant{Name: "peer"}, procs: 2, nanos: []float64{1}, allocs: 1}
 	rows := []*row{elsewhere, peer, own}
 
-	kept := own.judge(rows, bench.Bound{Beside: "peer", Time: 1.5, Share: .8, Allocs: 8, Bytes: 65, Nanos: 150})
-	assert.Equal(t, "≤ 1.50× ok, ≤ 150 ns ok, ≤ 8 allocs ok, ≤ 65 B ok, ≤ 0.80× allocs ok", kept.String())
+	kept := own.judge(rows, bench.Bound{Beside: "peer", Time: 1.5, Share: .8, Allocs: 8, Bytes: 65, Nanos: 150, More: 50, Extra: 1})
+	assert.Equal(t, "≤ 1.50× ok, ≤ 150 ns ok, ≤ 8 allocs ok, ≤ 65 B ok, ≤ 0.80× allocs ok, + ≤ 50 ns ok, + ≤ 1 allocs ok", kept.String())
 	assert.InDelta(t, 1.5, kept.ratio, 1e-9)
 
 	broken := own.judge(rows, bench.Bound{Beside: "peer", Time: 1.4, Share: .7, Allocs: 7, Bytes: 64, Nanos: 149, Stretch: true})
 	assert.Equal(t, 5, strings.Count(broken.String(), "over"))
 	assert.Equal(t, "stretch: ", broken.String()[:9])
+
+	costly := (&row{c: c, procs: 1, nanos: []float64{151}, allocs: 12}).judge(rows, bench.Bound{Beside: "peer", More: 50, Extra: 1})
+	assert.Equal(t, "+ ≤ 50 ns over, + ≤ 1 allocs over", costly.String())
 }
 
 func TestReplaceTouchesOnlyTheTable(t *testing.T) {

@@ -23,6 +23,8 @@ func (r *row) judge(rows []*row, b bench.Bound) verdict {
 	v.term(b.Allocs > 0, r.allocs <= b.Allocs, "≤ %d allocs", b.Allocs)
 	v.term(b.Bytes > 0, r.bytes <= b.Bytes, "≤ %d B", b.Bytes)
 	v.term(b.Share > 0, float64(r.allocs) <= b.Share*float64(other.allocs), "≤ %.2f× allocs", b.Share)
+	v.term(b.More > 0, r.min()-other.min() <= float64(b.More), "+ ≤ %d ns", b.More)
+	v.term(b.Extra > 0, r.allocs-other.allocs <= b.Extra, "+ ≤ %d allocs", b.Extra)
 	return v
 }
 
