@@ -365,6 +365,17 @@ func TestBudget(t *testing.T) {
 		require.True(t, env.OK)
 		assert.Equal(t, "tool", env.Degraded.Source)
 	})
+	inBubble(t, "gives a fallback no more grace than it has itself", func(t *testing.T) {
+		patient := guardOf(t, toolOf(toolguard.ReadOnly, hangs(t)), &toolguard.Options{
+			Timeout: toolguard.TimeoutPolicy{Attempt: time.Hour, Grace: time.Minute},
+		})
+		g := guardOf(t, toolOf(toolguard.ReadOnly, fails(toolguard.Unavailable("down"))), &toolguard.Options{
+			Timeout: toolguard.TimeoutPolicy{Attempt: 40 * time.Second, Budget: 40 * time.Second, Grace: 2 * time.Second},
+			Retry:   toolguard.RetryPolicy{Off: true}, Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{Tool: patient}}},
+		})
+		assert.Equal(t, 42*time.Second, took(func() { assert.False(t, do(g).OK) }))
+		assert.Equal(t, time.Hour+time.Minute, took(func() { do(patient) }), "by itself it has its own")
+	})
 }
 
 // A classifier that hangs costs the verdict, not the knowledge that the tool

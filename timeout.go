@@ -276,7 +276,25 @@ func (a *attempt) interrupt(why stopReason) {
 	} else {
 		a.Cancel(context.DeadlineExceeded)
 	}
-	time.AfterFunc(a.call.guard.opts.Timeout.Grace, a.abandon)
+	time.AfterFunc(a.call.grace(), a.abandon)
+}
+
+// graceKey finds the most grace that a context leaves to calls under it.
+type graceKey struct{}
+
+// withGrace lets no call under ctx take more grace than g: whoever made the call
+// has promised to be back by then.
+func withGrace(ctx context.Context, g time.Duration) context.Context {
+	return context.WithValue(ctx, graceKey{}, g)
+}
+
+// grace is the policy's, or what is left of that around it.
+func (c *call) grace() time.Duration {
+	own := c.guard.opts.Timeout.Grace
+	if most, ok := c.ctx.Value(graceKey{}).(time.Duration); ok {
+		return min(own, most)
+	}
+	return own
 }
 
 // abandon leaves the attempt's goroutine behind and goes on with the call on this
