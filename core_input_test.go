@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"net/netip"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -325,4 +326,30 @@ func BenchmarkNew(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// leaving is a caller who leaves as soon as somebody waits for him to: while
+// somebody works, fake time stands still.
+type leaving struct {
+	context.Context
+	leave context.CancelFunc
+}
+
+func (l leaving) Done() <-chan struct{} {
+	l.leave()
+	return l.Context.Done()
+}
+
+func TestCallersWhoLeaveDuringValidation(t *testing.T) {
+	t.Parallel()
+	tool := toolOf(toolguard.ReadOnly, answers("ok"))
+	tool.info.Schema = json.RawMessage(`{"properties":{"a":{"items":{"type":"object"}}}}`)
+	g := guardOf(t, tool, nil)
+	args := json.RawMessage(`{"a":[` + strings.Repeat(`5,`, 5000) + `1]}`)
+	assert.Equal(t, "schema_violation/not_started", verdict(g.Do(t.Context(), toolguard.Call{Args: args})))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	env := g.Do(leaving{ctx, cancel}, toolguard.Call{Args: args})
+	assert.Equal(t, "canceled/not_started", verdict(env))
+	assert.Empty(t, env.Error.Violations)
 }

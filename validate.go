@@ -200,7 +200,7 @@ func (c *call) judge() {
 	if c.rare != nil {
 		c.rare.mismatch = nil
 	}
-	found, more := c.guard.args.schema.Validate(&c.doc)
+	found, more := c.violations()
 	found = c.folded(found)
 	if c.guard.info.Effect != ReadOnly {
 		found = append(found, masked(&c.doc)...)
@@ -208,6 +208,18 @@ func (c *call) judge() {
 	if len(found) > 0 {
 		c.rarely().mismatch = &mismatch{violations: found, more: more}
 	}
+}
+
+// violations are what the schema has against the document. Where there is no
+// quick yes, the search for them ends with the call's budget.
+func (c *call) violations() ([]schema.Violation, int) {
+	s := c.guard.args.schema
+	if s.Accepts(c.ctx, &c.doc) {
+		return nil, 0
+	}
+	ctx, cancel := c.budgeted()
+	defer cancel()
+	return s.Violations(ctx, &c.doc)
 }
 
 // mismatch is what the schema has against the document; nil is nothing.
@@ -297,8 +309,13 @@ func (c *call) noteChanges(changes []normalize.Change) {
 // matched refuses a document that the schema has something against.
 func (c *call) matched() bool {
 	m := c.mismatch()
-	if m == nil {
+	switch {
+	case m == nil:
 		return true
+	case c.ctx.Err() != nil: // it was not judged to the end
+		return c.refuse(c.callerCode(), 0)
+	case c.left(1) <= 0:
+		return c.refuse(CodeBudgetExhausted, 0)
 	}
 	c.fail(diagnosis{Verdict: Verdict{Code: CodeSchemaViolation}}, nil)
 	m.example = c.guard.args.example()

@@ -1,9 +1,9 @@
 package schema
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/toolguard-go/toolguard/internal/pattern"
@@ -16,39 +16,39 @@ import (
 // over it. Patterns and additionalProperties do not excuse it; a pattern that
 // spells names out, as ^amount$ does, declares them.
 //
-// It reports false if the document and the schema are too much work together.
-func (s *Schema) caseMismatches(doc *strictjson.Doc) (found []Violation, ok bool) {
+// The error is errSteps if the document and the schema are too much work
+// together, or errGone.
+func (s *Schema) caseMismatches(ctx context.Context, doc *strictjson.Doc) (found []Violation, err error) {
+	steps := stepsFloor + stepsPerNode*len(doc.Nodes)
 	w := foldWalk{
-		places: &s.places, doc: doc,
-		steps:   stepsFloor + stepsPerNode*len(doc.Nodes),
-		look:    stepsPerLook,
+		places: &s.places, doc: doc, steps: steps,
+		clock:   newClock(ctx, steps, timeFor(len(doc.Nodes))/2),
 		matches: pattern.NewBudget(timeFloor / 2),
 	}
 	w.visit(0, s.places.closure(s.tree))
-	return w.found, w.steps >= 0 && !w.matches.Exhausted()
+	return w.found, w.why
 }
 
 type foldWalk struct {
 	places  *places
 	doc     *strictjson.Doc
 	steps   int
-	look    int            // values until the next look at the clock
-	until   time.Time      // zero until the first look
+	clock   clock
 	matches pattern.Budget // for the names of members
 	found   []Violation
+	why     error // the walk ended early
 }
 
 // spent reports that the walk has to end: it took too many steps, or too long.
 func (w *foldWalk) spent() bool {
-	if w.look--; w.look < 0 {
-		w.look = stepsPerLook
-		if now := time.Now(); w.until.IsZero() {
-			w.until = now.Add(timeFor(len(w.doc.Nodes)) / 2)
-		} else if now.After(w.until) {
-			w.steps = -1
-		}
+	switch {
+	case w.why != nil:
+	case w.steps < 0 || w.matches.Exhausted():
+		w.why = errSteps
+	default:
+		w.why = w.clock.stops(w.steps)
 	}
-	return w.steps < 0 || w.matches.Exhausted()
+	return w.why != nil
 }
 
 // visit goes through a node with the schemas that may apply to it. Where none

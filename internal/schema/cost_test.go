@@ -1,10 +1,12 @@
 package schema
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -39,7 +41,7 @@ func TestCostlyDocumentsAreRefusedInTime(t *testing.T) {
 			require.NoError(t, err)
 			began := time.Now()
 			found, _ := s.Validate(&doc)
-			assert.Less(t, time.Since(began), 2*time.Second)
+			assert.Less(t, time.Since(began), 2*slowMachine*maxTime)
 			require.NotEmpty(t, found)
 			if found[0].Rule != RuleInternal { // on a slow machine all of them may be too much
 				assert.Equal(t, c.rule, found[0].Rule)
@@ -64,4 +66,53 @@ func numbered(n int) string {
 		names[i] = `"k` + strconv.Itoa(i) + `":1`
 	}
 	return strings.Join(names, ",")
+}
+
+// While an honest share of the steps is taken, a slow machine is waited for;
+// beyond it time decides. Whoever does not wait any more is heard at once.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	const steps, limit = 1000, time.Second
+	for name, c := range map[string]struct {
+		after time.Duration
+		left  int
+		want  error
+	}{
+		"in time":               {limit, 0, nil},
+		"late":                  {limit + 1, 0, errSteps},
+		"late, few steps taken": {limit + 1, 900, nil},
+		"too late for anything": {slowMachine*limit + 1, 1000, errSteps},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := newClock(t.Context(), steps, limit)
+				time.Sleep(c.after)
+				var why error
+				for range stepsPerLook {
+					assert.NoError(t, why, "it looks once in a while")
+					why = clock.stops(c.left)
+				}
+				assert.Equal(t, c.want, why)
+			})
+		})
+	}
+}
+
+func TestNobodyWaitsForViolations(t *testing.T) {
+	t.Parallel()
+	s, err := Compile(json.RawMessage(`{"properties":{"a":{"items":{"type":"integer"}}}}`), Strict)
+	require.NoError(t, err)
+	doc, err := strictjson.Parse([]byte(`{"a":[`+strings.Repeat(`"5",`, 1000)+`1]}`), strictjson.Limits{})
+	require.NoError(t, err)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	found, _ := s.Violations(gone, &doc)
+	assert.Equal(t, []Violation{{Rule: RuleInternal, Want: "gone", Kind: "object"}}, found)
+
+	late, cancel := context.WithCancel(t.Context())
+	require.NoError(t, s.engine.turn.Acquire(t.Context(), 1))
+	time.AfterFunc(time.Millisecond, cancel)
+	require.ErrorIs(t, s.engine.validate(late, map[string]any{}, 1), errGone, "it waits for its turn")
+	s.engine.turn.Release(1)
+	require.NoError(t, s.engine.validate(t.Context(), map[string]any{}, 1))
 }

@@ -1,16 +1,17 @@
 package schema
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/toolguard-go/toolguard/internal/accept"
 	"github.com/toolguard-go/toolguard/internal/pattern"
@@ -23,8 +24,8 @@ const baseURI = "toolguard:///schema"
 // nothing is loaded, nothing panics, and the work is bounded.
 type engine struct {
 	compiled *jsonschema.Schema
-	root     string // URI before the fragment in the locations of its errors
-	mu       sync.Mutex
+	root     string              // URI before the fragment in the locations of its errors
+	turn     *semaphore.Weighted // one validation at a time
 	steps    *steps
 }
 
@@ -35,7 +36,7 @@ func newEngine(tree any) (e *engine, err error) {
 			e, err = nil, fmt.Errorf("schema: panic while compiling: %s", excerpt(fmt.Sprint(r)))
 		}
 	}()
-	e = &engine{steps: &steps{}}
+	e = &engine{steps: &steps{}, turn: semaphore.NewWeighted(1)}
 	c := jsonschema.NewCompiler() // never shared: it is not safe for concurrent use
 	c.LoadURL = refuse
 	c.AssertFormat = true
@@ -77,14 +78,17 @@ func formatTable(tree any) map[string]func(any) bool {
 
 // What one validation may cost: far more than any honest schema needs. Steps
 // decide alike on every machine; they grow dearer the deeper a schema nests,
-// so that time has the last word.
+// so that time has the last word. It waits for slow machines, though, while no
+// more steps are taken than an honest schema takes.
 const (
 	stepsFloor   = 20_000
 	stepsPerNode = 50
+	honestShare  = 5 // one step in so many
 	timeFloor    = 120 * time.Millisecond
 	timePerNode  = 2 * time.Microsecond // four times what honest schemas need
 	maxTime      = 500 * time.Millisecond
-	stepsPerLook = 64 // at the clock
+	slowMachine  = 5  // times as long may honest work take
+	stepsPerLook = 64 // at the clock and the context
 )
 
 // timeFor returns how long a document of so many nodes may take.
@@ -92,28 +96,68 @@ func timeFor(nodes int) time.Duration {
 	return min(timeFloor+time.Duration(nodes)*timePerNode, maxTime)
 }
 
+// clock says when work on a document has taken too long.
+type clock struct {
+	ctx    context.Context
+	look   int // steps until the next look at it
+	honest int // as long as so many steps are left, the work is that of an honest schema
+	began  time.Time
+	limit  time.Duration
+}
+
+// newClock returns the clock for work of so many steps.
+func newClock(ctx context.Context, steps int, limit time.Duration) clock {
+	return clock{ctx: ctx, look: stepsPerLook, honest: steps - steps/honestShare, began: time.Now(), limit: limit}
+}
+
+// stops looks now and then, with so many steps left, and returns why the work
+// must end: errSteps, or errGone if nobody waits for it.
+func (c *clock) stops(left int) error {
+	if c.look--; c.look > 0 {
+		return nil
+	}
+	c.look = stepsPerLook
+	if c.ctx.Err() != nil {
+		return errGone
+	}
+	limit := c.limit
+	if left >= c.honest {
+		limit *= slowMachine
+	}
+	if time.Since(c.began) > limit {
+		return errSteps
+	}
+	return nil
+}
+
 // stepsName is the keyword that [steps] poses as.
 const stepsName = "steps"
 
-var errSteps = errors.New("schema: validation takes too many steps")
+var (
+	errSteps = errors.New("schema: validation takes too many steps")
+	errGone  = errors.New("schema: nobody waits for the validation any more")
+)
 
 // validate checks v, a value with the given number of nodes. Any error but a
-// *jsonschema.ValidationError means that the document could not be judged.
+// *jsonschema.ValidationError means that the document could not be judged; that
+// is errGone if ctx ended first.
 //
-// The lock is what lets the count of steps, which the compiled schema holds,
-// belong to one validation at a time. No code of a user runs under it.
-func (e *engine) validate(v any, nodes int) (err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// Taking turns is what lets the count of steps, which the compiled schema holds,
+// belong to one validation at a time. No code of a user runs meanwhile.
+func (e *engine) validate(ctx context.Context, v any, nodes int) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("schema: panic while validating: %s", excerpt(fmt.Sprint(r)))
-			if r == errSteps {
-				err = errSteps
+			if r == errSteps || r == errGone {
+				err = r.(error)
 			}
 		}
 	}()
-	e.steps.start(nodes)
+	if e.turn.Acquire(ctx, 1) != nil {
+		return errGone
+	}
+	defer e.turn.Release(1)
+	e.steps.start(ctx, nodes)
 	return e.compiled.Validate(v)
 }
 
@@ -121,24 +165,15 @@ func (e *engine) validate(v any, nodes int) (err error) {
 // the validator, which calls it once for each.
 type steps struct {
 	left    int
-	look    int // steps until the next look at the clock
-	until   time.Time
+	clock   clock
 	matches pattern.Budget
 }
 
 // start gives the validation of so many nodes its budget.
-func (st *steps) start(nodes int) {
-	st.left, st.look, st.until = stepsFloor+stepsPerNode*nodes, stepsPerLook, time.Now().Add(timeFor(nodes))
+func (st *steps) start(ctx context.Context, nodes int) {
+	st.left = stepsFloor + stepsPerNode*nodes
+	st.clock = newClock(ctx, st.left, timeFor(nodes))
 	st.matches = pattern.NewBudget(timeFloor)
-}
-
-// late looks at the clock now and then.
-func (st *steps) late() bool {
-	if st.look--; st.look > 0 {
-		return false
-	}
-	st.look = stepsPerLook
-	return time.Now().After(st.until)
 }
 
 // Compile is called for each subschema. A long enum and many patterns make
@@ -187,8 +222,11 @@ func (s *step) Validate(ctx jsonschema.ValidationContext, v any) error {
 			fault = ctx.Error("multipleOf", "is no multiple")
 		}
 	}
-	if s.left < 0 || s.matches.Exhausted() || s.late() {
+	if s.left < 0 || s.matches.Exhausted() {
 		panic(errSteps)
+	}
+	if why := s.clock.stops(s.left); why != nil {
+		panic(why)
 	}
 	return fault
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -88,7 +89,7 @@ func mentionsNames(v any) bool {
 // valid. It judges examples before they are shown; documents go to
 // [Schema.Validate], which also minds names that differ in case only.
 func (s *Schema) Admits(v any) bool {
-	return s.engine.validate(v, size(v)) == nil
+	return s.engine.validate(context.Background(), v, size(v)) == nil
 }
 
 // size counts the values in v.

@@ -38,6 +38,6 @@ func TestPanicsRefuseTheDocument(t *testing.T) {
 	found, _ = broken.Validate(&doc)
 	assert.Equal(t, want, found, "outside the engine")
 
-	require.Error(t, (&engine{}).validate(nil, 1))
-	require.False(t, errors.Is((&engine{}).validate(nil, 1), errSteps))
+	require.Error(t, (&engine{}).validate(t.Context(), nil, 1))
+	require.False(t, errors.Is((&engine{}).validate(t.Context(), nil, 1), errSteps))
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -174,7 +175,7 @@ func (s *Schema) complete() {
 	s.places = newPlaces(s.tree, s.draft)
 	s.branched = namesInBranches(s.tree) || len(s.places.spelled) > 0
 	s.fast = accept.Compile(s.tree, accept.Options{Formats: formats, FoldCheck: true})
-	s.requires = s.engine.validate(map[string]any{}, 1) != nil
+	s.requires = s.engine.validate(context.Background(), map[string]any{}, 1) != nil
 	s.flat = s.flat && s.idle()
 	sortNotes(s.rewritten)
 	sortNotes(s.notEnforced)

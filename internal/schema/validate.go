@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -11,52 +12,65 @@ import (
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
-// Validate returns what is wrong with doc, sorted by path and rule, nil if
-// nothing is. At most 20 violations are worked out; more counts the rest.
-// It never panics: a document that could not be judged has one violation of
-// [RuleInternal].
+// Validate returns the violations of a document that is not accepted, for a
+// caller who waits as long as it takes.
 func (s *Schema) Validate(doc *strictjson.Doc) (found []Violation, more int) {
+	if ctx := context.Background(); !s.Accepts(ctx, doc) {
+		return s.Violations(ctx, doc)
+	}
+	return nil, 0
+}
+
+// Accepts is the fast path, and the only one for nearly every call. False means
+// that [Schema.Violations] has to look. It never panics.
+func (s *Schema) Accepts(ctx context.Context, doc *strictjson.Doc) (yes bool) {
+	if s.absent {
+		return doc.IsObject()
+	}
+	if !doc.IsObject() || !s.fast.Check(doc).Accepted {
+		return false
+	}
+	if !s.branched {
+		return true
+	}
+	defer func() {
+		if recover() != nil {
+			yes = false
+		}
+	}()
+	slips, err := s.caseMismatches(ctx, doc)
+	return err == nil && len(slips) == 0
+}
+
+// Violations returns what is wrong with doc, sorted by path and rule, nil if
+// nothing is. At most 20 are worked out; more counts the rest. It never panics: a
+// document that could not be judged, or not before ctx ended, has one violation
+// of [RuleInternal].
+func (s *Schema) Violations(ctx context.Context, doc *strictjson.Doc) (found []Violation, more int) {
 	if !doc.IsObject() {
 		return []Violation{notAnObject(doc)}, 0
-	}
-	if s.absent {
-		return nil, 0
 	}
 	defer func() {
 		if recover() != nil {
 			found, more = []Violation{internal(doc, "panic")}, 0
 		}
 	}()
-	if s.accepts(doc) {
-		return nil, 0
-	}
-	return s.judge(doc)
-}
-
-// accepts is the fast path, and the only one for nearly every call.
-func (s *Schema) accepts(doc *strictjson.Doc) bool {
-	if !s.fast.Check(doc).Accepted {
-		return false
-	}
-	if !s.branched {
-		return true
-	}
-	slips, ok := s.caseMismatches(doc)
-	return ok && len(slips) == 0
+	return s.judge(ctx, doc)
 }
 
 // judge finds all violations, the hard way.
-func (s *Schema) judge(doc *strictjson.Doc) ([]Violation, int) {
-	slips, ok := s.caseMismatches(doc)
-	if !ok {
-		return []Violation{internal(doc, "steps")}, 0
+func (s *Schema) judge(ctx context.Context, doc *strictjson.Doc) ([]Violation, int) {
+	slips, err := s.caseMismatches(ctx, doc)
+	if err == nil {
+		err = s.engine.validate(ctx, doc.Value(0), len(doc.Nodes))
 	}
-	err := s.engine.validate(doc.Value(0), len(doc.Nodes))
 	var invalid *jsonschema.ValidationError
 	switch {
 	case err == nil:
 	case errors.Is(err, errSteps):
 		return []Violation{internal(doc, "steps")}, 0
+	case errors.Is(err, errGone):
+		return []Violation{internal(doc, "gone")}, 0
 	case !errors.As(err, &invalid):
 		return []Violation{internal(doc, "panic")}, 0
 	default:
