@@ -18,12 +18,14 @@ import (
 func TestExecutedArgumentsAreExposed(t *testing.T) {
 	t.Parallel()
 	var ran string
-	g := caseGuard(t, toolguard.Info{Schema: json.RawMessage(`{"properties":{"n":{"type":"integer"}}}`)}, nil,
-		func(_ context.Context, args json.RawMessage) (toolguard.Result, error) {
+	g := guardOf(t, plain{
+		info: toolguard.Info{Name: "probe", Schema: json.RawMessage(`{"properties":{"n":{"type":"integer"}}}`)},
+		call: func(_ context.Context, args json.RawMessage) (toolguard.Result, error) {
 			ran = string(args)
 			copy(args, "######") // a tool may do as it likes with its copy
 			return toolguard.Result{Text: "done"}, nil
-		})
+		},
+	}, nil)
 	for _, text := range []string{"", "null", `{"n": "3",}`, `{"n": 3}`} {
 		env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(text)})
 		require.True(t, env.OK)
@@ -43,7 +45,7 @@ func TestPreviewOfBadArgumentsIsShort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := caseGuard(t, toolguard.Info{}, nil, succeeding).Do(t.Context(), toolguard.Call{Args: json.RawMessage(text)})
+			env := caseGuard(t, toolguard.Info{}, nil, answers("done")).Do(t.Context(), toolguard.Call{Args: json.RawMessage(text)})
 			require.Equal(t, toolguard.CategoryParam, env.Error.Category)
 			assertAnswer(t, &env, name)
 			assert.Less(t, strings.Count(env.ForModel(), "lorem"), 20)
@@ -69,7 +71,7 @@ func TestDepthAndSizeAreBounded(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			call, runs := caseSteps(succeeding)
+			call, runs := caseSteps(answers("done"))
 			env := caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, nil, call).Do(t.Context(), toolguard.Call{Args: json.RawMessage(tt.text)})
 			require.False(t, env.OK)
 			assertAnswer(t, &env, name)
@@ -83,15 +85,15 @@ func TestDepthAndSizeAreBounded(t *testing.T) {
 func TestBadSchemaConcernsItsToolAlone(t *testing.T) {
 	t.Parallel()
 	dangling := toolguard.Info{Name: "tree", Schema: json.RawMessage(`{"type":"object","properties":{"below":{"$ref":"#/$defs/Leaf"},"name":{"type":"string"}}}`)}
-	_, err := toolguard.New(caseTool{dangling, succeeding}, nil)
+	_, err := toolguard.New(caseTool(dangling, answers("done")), nil)
 	require.ErrorContains(t, err, "tree")
 	require.ErrorContains(t, err, "#/$defs/Leaf")
 
-	g := caseGuard(t, dangling, &toolguard.Options{Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient}}, succeeding)
+	g := caseGuard(t, dangling, &toolguard.Options{Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient}}, answers("done"))
 	assert.Len(t, g.Describe().NotEnforced, 1)
 	assert.True(t, g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"below": 1, "name": "oak"}`)}).OK)
 	env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"below": 1, "name": 2}`)})
-	assert.Equal(t, toolguard.CodeSchemaViolation, caseCode(env), "the rest of the schema is in force")
+	assert.Equal(t, toolguard.CodeSchemaViolation, codeOf(env), "the rest of the schema is in force")
 }
 
 // Report: santhosh-tekuri/jsonschema#224, #207, xeipuuv/gojsonschema#129 (case d19)
@@ -109,7 +111,7 @@ func TestGuardsAreMadeConcurrently(t *testing.T) {
 	for range 4 {
 		for text, good := range texts {
 			all.Go(func() {
-				_, err := toolguard.New(caseTool{toolguard.Info{Name: "any", Schema: json.RawMessage(text)}, succeeding}, nil)
+				_, err := toolguard.New(caseTool(toolguard.Info{Name: "any", Schema: json.RawMessage(text)}, answers("done")), nil)
 				assert.Equal(t, good, err == nil, "%s: %v", text, err)
 			})
 		}
@@ -120,8 +122,8 @@ func TestGuardsAreMadeConcurrently(t *testing.T) {
 func TestDigestKnowsACallByItsMeaning(t *testing.T) {
 	t.Parallel()
 	digest := func(source, args string) toolguard.Digest {
-		seen := &caseEvents{}
-		g := caseGuard(t, toolguard.Info{Source: source}, &toolguard.Options{Observer: seen}, succeeding)
+		seen := &eventLog{}
+		g := caseGuard(t, toolguard.Info{Source: source}, &toolguard.Options{Observer: seen}, answers("done"))
 		g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(args)})
 		d := seen.of(toolguard.EventCall)[0].Digest
 		require.NotEqual(t, toolguard.Digest{}, d, "of %q", args)

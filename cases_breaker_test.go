@@ -25,15 +25,15 @@ func TestCallersThatLeaveOpenNoBreaker(t *testing.T) {
 		"as text":  func(context.Context) error { return errors.New("driver: operation was interrupted") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
-				g := caseGuard(t, toolguard.Info{}, nil, func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
+			bubble(t, func(t *testing.T) {
+				g := caseGuard(t, toolguard.Info{}, nil, func(ctx context.Context) (toolguard.Result, error) {
 					<-ctx.Done()
 					return toolguard.Result{}, asError(ctx)
 				})
 				for range 10 {
 					ctx, cancel := context.WithCancel(t.Context())
 					time.AfterFunc(time.Second, cancel)
-					require.Equal(t, toolguard.CodeCanceled, caseCode(caseDo(ctx, g)))
+					require.Equal(t, toolguard.CodeCanceled, codeOf(doIn(ctx, g)))
 				}
 				b := g.Stats().Breakers[0]
 				assert.Equal(t, toolguard.BreakerClosed, b.State)
@@ -46,61 +46,61 @@ func TestCallersThatLeaveOpenNoBreaker(t *testing.T) {
 // Report: github/gh-aw-mcpg#10686, afreidah/s3-orchestrator#424 (case n03)
 func TestProbeIsGivenBackOnEveryPath(t *testing.T) {
 	t.Parallel()
-	release := func(t *testing.T) caseCall {
+	release := func(t *testing.T) run {
 		c := make(chan struct{})
 		t.Cleanup(func() { close(c) })
 		return deafUntil(c)
 	}
-	for name, probe := range map[string]func(t *testing.T) caseCall{
-		"panic": func(*testing.T) caseCall {
-			return func(context.Context, json.RawMessage) (toolguard.Result, error) { panic("probe") }
+	for name, probe := range map[string]func(t *testing.T) run{
+		"panic": func(*testing.T) run {
+			return func(context.Context) (toolguard.Result, error) { panic("probe") }
 		},
-		"transport error": func(*testing.T) caseCall { return failing(reply(502, "")) },
-		"no answer":       func(*testing.T) caseCall { return obedient },
+		"transport error": func(*testing.T) run { return fails(reply(502, "")) },
+		"no answer":       func(*testing.T) run { return obeys },
 		"abandoned":       release,
-		"goroutine ended": func(*testing.T) caseCall {
-			return func(context.Context, json.RawMessage) (toolguard.Result, error) {
+		"goroutine ended": func(*testing.T) run {
+			return func(context.Context) (toolguard.Result, error) {
 				runtime.Goexit()
 				return toolguard.Result{}, nil
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
-				down := failing(reply(503, ""))
-				call, runs := caseSteps(down, down, probe(t), succeeding)
+			bubble(t, func(t *testing.T) {
+				down := fails(reply(503, ""))
+				call, runs := caseSteps(down, down, probe(t), answers("done"))
 				g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Breaker: toolguard.BreakerPolicy{Failures: 2, OpenFor: 20 * time.Second}}, call)
-				caseDo(t.Context(), g)
-				caseDo(t.Context(), g)
-				env := caseDo(t.Context(), g)
-				require.Equal(t, toolguard.CodeBreakerOpen, caseCode(env))
+				doIn(t.Context(), g)
+				doIn(t.Context(), g)
+				env := doIn(t.Context(), g)
+				require.Equal(t, toolguard.CodeBreakerOpen, codeOf(env))
 				assert.True(t, env.RetryAt.After(time.Now()), "the time to come back is not in the past")
 
 				time.Sleep(20 * time.Second)
-				caseDo(t.Context(), g) // the probe
+				doIn(t.Context(), g) // the probe
 				time.Sleep(20 * time.Second)
-				assert.True(t, caseDo(t.Context(), g).OK, "another call is let through")
+				assert.True(t, doIn(t.Context(), g).OK, "another call is let through")
 				assert.Equal(t, 4, runs())
 			})
 		})
 	}
 	t.Run("canceled", func(t *testing.T) {
-		caseBubble(t, func(t *testing.T) {
-			down := failing(reply(503, ""))
-			call, _ := caseSteps(down, down, obedient, succeeding)
+		bubble(t, func(t *testing.T) {
+			down := fails(reply(503, ""))
+			call, _ := caseSteps(down, down, obeys, answers("done"))
 			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Breaker: toolguard.BreakerPolicy{Failures: 2, OpenFor: 20 * time.Second}}, call)
-			caseDo(t.Context(), g)
-			caseDo(t.Context(), g)
+			doIn(t.Context(), g)
+			doIn(t.Context(), g)
 			time.Sleep(20 * time.Second)
 			ctx, cancel := context.WithCancel(t.Context())
-			go caseDo(ctx, g)
+			go doIn(ctx, g)
 			synctest.Wait()
-			env := caseDo(t.Context(), g)
-			require.Equal(t, toolguard.CodeBreakerOpen, caseCode(env), "one probe at a time")
+			env := doIn(t.Context(), g)
+			require.Equal(t, toolguard.CodeBreakerOpen, codeOf(env), "one probe at a time")
 			assert.True(t, env.RetryAt.After(time.Now()))
 			cancel()
 			synctest.Wait()
-			assert.True(t, caseDo(t.Context(), g).OK, "a probe that was called off proves nothing, and the next may go")
+			assert.True(t, doIn(t.Context(), g).OK, "a probe that was called off proves nothing, and the next may go")
 		})
 	})
 }
@@ -144,10 +144,10 @@ func TestRefusalsAreSignsOfLife(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
-				g := caseGuard(t, toolguard.Info{}, nil, failing(tt.err))
+			bubble(t, func(t *testing.T) {
+				g := caseGuard(t, toolguard.Info{}, nil, fails(tt.err))
 				for range 12 {
-					caseDo(t.Context(), g)
+					doIn(t.Context(), g)
 				}
 				state := g.Stats().Breakers[0].State
 				assert.Equal(t, tt.counts, state == toolguard.BreakerOpen, state)
@@ -156,9 +156,9 @@ func TestRefusalsAreSignsOfLife(t *testing.T) {
 	}
 	t.Run("arguments", func(t *testing.T) {
 		t.Parallel()
-		g := caseGuard(t, toolguard.Info{Schema: json.RawMessage(`{"required":["x"]}`)}, nil, succeeding)
+		g := caseGuard(t, toolguard.Info{Schema: json.RawMessage(`{"required":["x"]}`)}, nil, answers("done"))
 		for range 12 {
-			require.Equal(t, toolguard.CodeSchemaViolation, caseCode(caseDo(t.Context(), g)))
+			require.Equal(t, toolguard.CodeSchemaViolation, codeOf(doIn(t.Context(), g)))
 		}
 		assert.Empty(t, g.Stats().Breakers)
 	})
@@ -166,9 +166,9 @@ func TestRefusalsAreSignsOfLife(t *testing.T) {
 
 // Report: TriliumNext/Trilium#10671, different-ai/openwork#4438, IBM/mcp-context-forge#4360 (case n07)
 func TestTenantsHaveBreakersOfTheirOwn(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Breaker: toolguard.BreakerPolicy{MaxKeys: 2}},
-			func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
+			func(ctx context.Context) (toolguard.Result, error) {
 				switch toolguard.ScopeFrom(ctx).Tenant {
 				case "wrong key":
 					return toolguard.Result{}, reply(401, "")
@@ -178,7 +178,7 @@ func TestTenantsHaveBreakersOfTheirOwn(t *testing.T) {
 				return toolguard.Result{Text: "done"}, nil
 			})
 		of := func(tenant string) toolguard.Code {
-			return caseCode(caseDo(toolguard.WithScope(t.Context(), toolguard.Scope{Tenant: tenant}), g))
+			return codeOf(doIn(toolguard.WithScope(t.Context(), toolguard.Scope{Tenant: tenant}), g))
 		}
 		for range 10 {
 			require.Equal(t, toolguard.CodeAuthExpired, of("wrong key"), "it never opens")
@@ -196,16 +196,16 @@ func TestTenantsHaveBreakersOfTheirOwn(t *testing.T) {
 
 // Report: github/gh-aw-mcpg#10686, tsouza/cerberus#738 (case n10)
 func TestOpenBreakerAnswersAtOnceAndNamesAWayOut(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
-		call, runs := caseSteps(failing(reply(503, "")))
+	bubble(t, func(t *testing.T) {
+		call, runs := caseSteps(fails(reply(503, "")))
 		g := caseGuard(t, toolguard.Info{Name: "rates", Alternatives: []string{"rates_archive"}}, nil, call)
 		for range 5 {
-			caseDo(t.Context(), g)
+			doIn(t.Context(), g)
 		}
 		began := time.Now()
 		for range 20 {
-			env := caseDo(t.Context(), g)
-			require.Equal(t, toolguard.CodeBreakerOpen, caseCode(env))
+			env := doIn(t.Context(), g)
+			require.Equal(t, toolguard.CodeBreakerOpen, codeOf(env))
 			assert.Equal(t, toolguard.OutcomeNotStarted, env.Error.Outcome)
 			assert.Equal(t, began.Add(30*time.Second), env.RetryAt)
 			assert.Contains(t, env.Suggestion, "rates_archive")

@@ -23,16 +23,16 @@ func TestPanicIsAnAnswer(t *testing.T) {
 		toolguard.ReadOnly:      toolguard.OutcomeFailed,
 		toolguard.NonIdempotent: toolguard.OutcomeUnknown,
 	} {
-		seen := &caseEvents{}
+		seen := &eventLog{}
 		g := caseGuard(t, toolguard.Info{Effect: effect}, &toolguard.Options{Observer: seen},
-			func(context.Context, json.RawMessage) (toolguard.Result, error) {
+			func(context.Context) (toolguard.Result, error) {
 				var stock map[string]int
 				//lint:ignore SA5000 the panic is the point
 				stock["secret-sku"]++
 				return toolguard.Result{}, nil
 			})
-		env := caseDo(t.Context(), g)
-		assert.Equal(t, toolguard.CodePanic, caseCode(env))
+		env := doIn(t.Context(), g)
+		assert.Equal(t, toolguard.CodePanic, codeOf(env))
 		assert.Equal(t, outcome, env.Error.Outcome)
 		assert.Equal(t, 1, env.Attempts, "a panic is not retried")
 		for _, text := range []string{"nil map", "goroutine", ".go"} {
@@ -53,31 +53,31 @@ func (panicky) Observe(context.Context, toolguard.Event) { panic("observe") }
 func TestPanicInUserCodeHasItsAnswer(t *testing.T) {
 	t.Parallel()
 	gate := func(context.Context, json.RawMessage) error { panic("gate") }
-	unavailable := failing(reply(503, ""))
+	unavailable := fails(reply(503, ""))
 	tests := map[string]struct {
 		opts toolguard.Options
-		call caseCall
+		call run
 		want toolguard.Code // "" is a success
 		runs int
 	}{
-		"authorize fails closed": {toolguard.Options{Authorize: gate}, succeeding, toolguard.CodeCheckFailed, 0},
-		"check fails closed":     {toolguard.Options{Check: gate}, succeeding, toolguard.CodeCheckFailed, 0},
+		"authorize fails closed": {toolguard.Options{Authorize: gate}, answers("done"), toolguard.CodeCheckFailed, 0},
+		"check fails closed":     {toolguard.Options{Check: gate}, answers("done"), toolguard.CodeCheckFailed, 0},
 		"result check": {toolguard.Options{CheckResult: func(context.Context, toolguard.Result) error { panic("check") }},
-			succeeding, "", 1},
+			answers("done"), "", 1},
 		"classifier is skipped": {toolguard.Options{Classifier: func(context.Context, error) (toolguard.Verdict, bool) { panic("classify") }},
-			failing(reply(404, "")), toolguard.CodeNotFound, 1},
-		"observer":     {toolguard.Options{Observer: panicky{}}, succeeding, "", 1},
-		"redactor":     {toolguard.Options{Redact: func(string) string { panic("redact") }}, failing(errors.New("odd")), toolguard.CodeUnknownError, 1},
-		"pass through": {toolguard.Options{PassThrough: func(error) bool { panic("pass") }}, failing(errors.New("odd")), toolguard.CodeUnknownError, 1},
+			fails(reply(404, "")), toolguard.CodeNotFound, 1},
+		"observer":     {toolguard.Options{Observer: panicky{}}, answers("done"), "", 1},
+		"redactor":     {toolguard.Options{Redact: func(string) string { panic("redact") }}, fails(errors.New("odd")), toolguard.CodeUnknownError, 1},
+		"pass through": {toolguard.Options{PassThrough: func(error) bool { panic("pass") }}, fails(errors.New("odd")), toolguard.CodeUnknownError, 1},
 		"refresh": {toolguard.Options{Refresh: func(context.Context) error { panic("refresh") }},
-			failing(reply(401, "")), toolguard.CodeAuthExpired, 1},
+			fails(reply(401, "")), toolguard.CodeAuthExpired, 1},
 		"alternative": {toolguard.Options{Retry: toolguard.RetryPolicy{Off: true}, Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{
-			Tool: caseTool{toolguard.Info{Name: "mirror", Effect: toolguard.ReadOnly}, func(context.Context, json.RawMessage) (toolguard.Result, error) {
+			Tool: caseTool(toolguard.Info{Name: "mirror", Effect: toolguard.ReadOnly}, func(context.Context) (toolguard.Result, error) {
 				panic("mirror")
-			}},
+			}),
 		}}}}, unavailable, toolguard.CodeServiceUnavailable, 1},
 		"arguments of an alternative": {toolguard.Options{Retry: toolguard.RetryPolicy{Off: true}, Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{
-			Tool: caseTool{toolguard.Info{Name: "mirror", Effect: toolguard.ReadOnly}, succeeding},
+			Tool: caseTool(toolguard.Info{Name: "mirror", Effect: toolguard.ReadOnly}, answers("done")),
 			Args: func(json.RawMessage) (json.RawMessage, error) { panic("args") },
 		}}}}, unavailable, toolguard.CodeServiceUnavailable, 1},
 	}
@@ -85,8 +85,8 @@ func TestPanicInUserCodeHasItsAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			call, runs := caseSteps(tt.call)
-			env := caseDo(t.Context(), caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, &tt.opts, call))
-			assert.Equal(t, tt.want, caseCode(env))
+			env := doIn(t.Context(), caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, &tt.opts, call))
+			assert.Equal(t, tt.want, codeOf(env))
 			assert.Equal(t, tt.runs, runs())
 			assertAnswer(t, &env, name)
 		})
@@ -101,8 +101,8 @@ func TestPanicInTypedFunctionsHasItsAnswer(t *testing.T) { // case f03
 	tool.Status = func(context.Context, string, input) (toolguard.Outcome, toolguard.Result, error) { panic("status") }
 	g, err := toolguard.New(tool, nil)
 	require.NoError(t, err)
-	env := caseDo(t.Context(), g)
-	assert.Equal(t, toolguard.CodeUnknownError, caseCode(env))
+	env := doIn(t.Context(), g)
+	assert.Equal(t, toolguard.CodeUnknownError, codeOf(env))
 	assert.Equal(t, toolguard.OutcomeUnknown, env.Error.Outcome)
 }
 
@@ -119,10 +119,10 @@ func TestTypedNilIsNoError(t *testing.T) {
 	g, err := toolguard.New(typed, nil)
 	require.NoError(t, err)
 	for _, g := range []*toolguard.Guard{g, caseGuard(t, toolguard.Info{}, nil,
-		func(context.Context, json.RawMessage) (toolguard.Result, error) {
+		func(context.Context) (toolguard.Result, error) {
 			return toolguard.Result{Text: "done"}, none
 		})} {
-		env := caseDo(t.Context(), g)
+		env := doIn(t.Context(), g)
 		require.True(t, env.OK)
 		assert.Equal(t, "done", env.Result.Text)
 		require.Len(t, env.Notes, 1)
@@ -176,19 +176,19 @@ func TestOddErrorsHaveAnAnswer(t *testing.T) {
 	for name, err := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Render: toolguard.RenderPolicy{QuoteCauses: true}}, failing(err))
-			env := caseDo(t.Context(), g)
+			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Render: toolguard.RenderPolicy{QuoteCauses: true}}, fails(err))
+			env := doIn(t.Context(), g)
 			assert.Equal(t, toolguard.CategoryUnknown, env.Error.Category)
 			assertAnswer(t, &env, name)
 		})
 	}
 	t.Run("text blocks", func(t *testing.T) {
-		caseBubble(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			release := make(chan struct{})
 			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Render: toolguard.RenderPolicy{QuoteCauses: true}},
-				failing(&oddError{text: func() string { <-release; return "" }}))
+				fails(&oddError{text: func() string { <-release; return "" }}))
 			began := time.Now()
-			env := caseDo(t.Context(), g)
+			env := doIn(t.Context(), g)
 			assert.Equal(t, toolguard.CategoryUnknown, env.Error.Category)
 			assert.Less(t, time.Since(began), 10*time.Second)
 			close(release)
@@ -221,7 +221,7 @@ func TestResultThatCannotBeWrittenIsStillASuccess(t *testing.T) {
 			})
 			g, err := toolguard.New(tool, nil)
 			require.NoError(t, err)
-			env := caseDo(t.Context(), g)
+			env := doIn(t.Context(), g)
 			assert.True(t, env.OK)
 			assert.Equal(t, 1, runs)
 			require.Len(t, env.Notes, 1)

@@ -73,11 +73,11 @@ func TestServerThatDiesInTheMiddleLeavesTheOutcomeUnknown(t *testing.T) {
 		"end of input": fmt.Errorf("read reply: %w", io.EOF),
 	} {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
-				acts := caseDo(t.Context(), caseGuard(t, toolguard.Info{}, nil, failing(err)))
+			bubble(t, func(t *testing.T) {
+				acts := doIn(t.Context(), caseGuard(t, toolguard.Info{}, nil, fails(err)))
 				assert.Equal(t, toolguard.OutcomeUnknown, acts.Error.Outcome)
 				assert.Equal(t, 1, acts.Attempts)
-				looks := caseDo(t.Context(), caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, nil, failing(err)))
+				looks := doIn(t.Context(), caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, nil, fails(err)))
 				assert.Equal(t, toolguard.OutcomeFailed, looks.Error.Outcome)
 				assert.Equal(t, 3, looks.Attempts)
 			})
@@ -89,20 +89,20 @@ func TestServerThatDiesInTheMiddleLeavesTheOutcomeUnknown(t *testing.T) {
 func TestFailureInsideASuccessIsFoundIfAskedFor(t *testing.T) {
 	t.Parallel()
 	refused := returning(toolguard.Result{JSON: json.RawMessage(`{"ok":false,"error":"layer 9 is not there"}`)})
-	env := caseDo(t.Context(), caseGuard(t, toolguard.Info{}, nil, refused))
+	env := doIn(t.Context(), caseGuard(t, toolguard.Info{}, nil, refused))
 	assert.True(t, env.OK, "by default nobody guesses")
 
-	env = caseDo(t.Context(), caseGuard(t, toolguard.Info{}, &toolguard.Options{CheckResult: toolguard.Failed}, refused))
-	assert.Equal(t, toolguard.CodeResultRejected, caseCode(env))
+	env = doIn(t.Context(), caseGuard(t, toolguard.Info{}, &toolguard.Options{CheckResult: toolguard.Failed}, refused))
+	assert.Equal(t, toolguard.CodeResultRejected, codeOf(env))
 	assert.Contains(t, env.Error.Quote, "layer 9 is not there")
 }
 
 // Report: atlassian/atlassian-mcp-server#132 (case h10)
 func TestOneCallIsOneDispatchOnTheRecord(t *testing.T) {
 	t.Parallel()
-	seen := &caseEvents{}
-	g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Observer: seen}, succeeding)
-	env := caseDo(t.Context(), g)
+	seen := &eventLog{}
+	g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Observer: seen}, answers("done"))
+	env := doIn(t.Context(), g)
 	assert.Equal(t, 1, env.Attempts)
 	assert.Len(t, seen.of(toolguard.EventAttempt), 1)
 	assert.Len(t, seen.of(toolguard.EventCall), 1)

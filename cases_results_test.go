@@ -17,8 +17,8 @@ import (
 	"github.com/toolguard-go/toolguard"
 )
 
-func returning(r toolguard.Result) caseCall {
-	return func(context.Context, json.RawMessage) (toolguard.Result, error) { return r, nil }
+func returning(r toolguard.Result) run {
+	return func(context.Context) (toolguard.Result, error) { return r, nil }
 }
 
 // noise is text that does not repeat, so that nothing takes it for a run.
@@ -43,7 +43,7 @@ func TestEncodedImagesStayOutOfThePrompt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := caseDo(t.Context(), caseGuard(t, toolguard.Info{}, nil, returning(r)))
+			env := doIn(t.Context(), caseGuard(t, toolguard.Info{}, nil, returning(r)))
 			require.True(t, env.OK)
 			assert.Less(t, len(env.ForModel()), 1000)
 			assert.Contains(t, env.ForModel(), "a map")
@@ -59,7 +59,7 @@ func TestBinaryBodyIsNamedNotShown(t *testing.T) {
 	t.Parallel()
 	body := append([]byte("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"), noise(5000)...)
 	g := caseGuard(t, toolguard.Info{}, nil, returning(toolguard.Result{Text: string(body)}))
-	env := caseDo(t.Context(), g)
+	env := doIn(t.Context(), g)
 	require.True(t, env.OK, "the tool did its work")
 	require.Len(t, env.Notes, 1)
 	assert.EqualValues(t, "binary_omitted", env.Notes[0].Kind)
@@ -68,7 +68,7 @@ func TestBinaryBodyIsNamedNotShown(t *testing.T) {
 	assert.Less(t, len(env.ForModel()), 500)
 
 	part := toolguard.Part{MediaType: "application/pdf", Data: body}
-	env = caseDo(t.Context(), caseGuard(t, toolguard.Info{}, nil, returning(toolguard.Result{Text: "see part", Parts: []toolguard.Part{part}})))
+	env = doIn(t.Context(), caseGuard(t, toolguard.Info{}, nil, returning(toolguard.Result{Text: "see part", Parts: []toolguard.Part{part}})))
 	assert.Equal(t, []toolguard.Part{part}, env.Result.Parts, "as a part it goes to the host untouched")
 	assert.Empty(t, env.Notes)
 }
@@ -78,13 +78,13 @@ func TestResultIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	rows := json.RawMessage(`["` + strings.Repeat("row,", 10_000) + `"]`)
 	long := json.RawMessage(`["` + strings.Repeat("row,", 80_000) + `"]`)
-	seen := &caseEvents{}
+	seen := &eventLog{}
 	opts := &toolguard.Options{Observer: seen}
 
-	env := caseDo(t.Context(), caseGuard(t, toolguard.Info{}, opts, returning(toolguard.Result{JSON: rows, Text: "the same as text"})))
+	env := doIn(t.Context(), caseGuard(t, toolguard.Info{}, opts, returning(toolguard.Result{JSON: rows, Text: "the same as text"})))
 	assert.Equal(t, string(rows), env.ForModel())
 
-	env = caseDo(t.Context(), caseGuard(t, toolguard.Info{}, opts, returning(toolguard.Result{JSON: long})))
+	env = doIn(t.Context(), caseGuard(t, toolguard.Info{}, opts, returning(toolguard.Result{JSON: long})))
 	require.Len(t, env.Notes, 1)
 	assert.EqualValues(t, "cut", env.Notes[0].Kind)
 	assert.Nil(t, env.Result.JSON, "what was cut is text, and only that")
@@ -111,9 +111,9 @@ func TestTextOfTypedErrorsStaysInside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			seen := &caseEvents{}
-			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Observer: seen}, failing(err))
-			env := caseDo(t.Context(), g)
+			seen := &eventLog{}
+			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Observer: seen}, fails(err))
+			env := doIn(t.Context(), g)
 			for _, secret := range []string{"10.9.8.7", "5432", "svc_billing", "db7", "ledger"} {
 				assert.NotContains(t, env.ForModel(), secret)
 				assert.NotContains(t, env.String(), secret)
@@ -133,8 +133,8 @@ func TestQueriesOfNestedURLsAreRedacted(t *testing.T) {
 	outer := &url.Error{Op: "Get", URL: "https://a.example/d?api_key=Zk4pQ81vTn", Err: inner}
 	for _, quoted := range []bool{false, true} {
 		for name, err := range map[string]error{"typed": outer, "as text": errors.New(outer.Error())} {
-			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Render: toolguard.RenderPolicy{QuoteCauses: quoted}}, failing(err))
-			env := caseDo(t.Context(), g)
+			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Render: toolguard.RenderPolicy{QuoteCauses: quoted}}, fails(err))
+			env := doIn(t.Context(), g)
 			assert.NotContains(t, env.ForModel(), "Zk4pQ81vTn", name)
 			assert.NotContains(t, env.ForModel(), "5d41402abc4b2a76b9719d911017c592", name)
 			assert.Equal(t, quoted || name == "as text", env.Error.Quote != "", name)
@@ -146,7 +146,7 @@ func TestQueriesOfNestedURLsAreRedacted(t *testing.T) {
 func TestSecretOfTwoPiecesIsRedactedWhole(t *testing.T) {
 	t.Parallel()
 	pieces := []string{"refused: xoxb-2387", "4409-AbCdEfGhIjKl is revoked"}
-	env := caseDo(t.Context(), caseGuard(t, toolguard.Info{}, nil, failing(errors.New(strings.Join(pieces, "")))))
+	env := doIn(t.Context(), caseGuard(t, toolguard.Info{}, nil, fails(errors.New(strings.Join(pieces, "")))))
 	assert.Contains(t, env.Error.Quote, "is revoked")
 	assert.NotContains(t, env.Error.Quote, "2387")
 	assert.NotContains(t, env.Error.Quote, "AbCdEf")
@@ -158,7 +158,7 @@ func TestRedactionComesBeforeCutting(t *testing.T) {
 	const secret = "ghp_Q7wErTyUiOpAsDfGhJkLzXcVbNm1234567"
 	for padding := 200; padding < 340; padding++ {
 		text := strings.Repeat("word ", padding/5) + strings.Repeat("x", padding%5) + " " + secret + strings.Repeat(" word", 100)
-		quote := caseDo(t.Context(), caseGuard(t, toolguard.Info{}, nil, failing(errors.New(text)))).Error.Quote
+		quote := doIn(t.Context(), caseGuard(t, toolguard.Info{}, nil, fails(errors.New(text)))).Error.Quote
 		assert.NotContains(t, quote, secret[:8], "after %d bytes", padding)
 		open, closed := strings.LastIndexByte(quote, '['), strings.LastIndexByte(quote, ']')
 		assert.LessOrEqual(t, open, closed, "the mask is whole after %d bytes: %s", padding, quote)
@@ -178,8 +178,8 @@ func TestErrorsAreBoundedLikeResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Render: toolguard.RenderPolicy{QuoteCauses: name == "quoted causes"}}, failing(err))
-			env := caseDo(t.Context(), g)
+			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Render: toolguard.RenderPolicy{QuoteCauses: name == "quoted causes"}}, fails(err))
+			env := doIn(t.Context(), g)
 			assertAnswer(t, &env, name)
 			assert.LessOrEqual(t, len(env.String()), 1<<10)
 		})

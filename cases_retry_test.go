@@ -2,7 +2,6 @@ package toolguard_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,14 +44,14 @@ func TestRetryAfterIsReadLeniently(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
-				call, runs := caseSteps(failing(reply(429, tt.header())), succeeding)
+			bubble(t, func(t *testing.T) {
+				call, runs := caseSteps(fails(reply(429, tt.header())), answers("done"))
 				g := caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, nil, call)
 				began := time.Now()
-				env := caseDo(t.Context(), g)
+				env := doIn(t.Context(), g)
 				wait := time.Since(began)
 				if tt.endsAfter > 0 {
-					assert.Equal(t, toolguard.CodeRateLimited, caseCode(env))
+					assert.Equal(t, toolguard.CodeRateLimited, codeOf(env))
 					assert.Equal(t, tt.endsAfter, env.Error.RetryAfter)
 					assert.Equal(t, 1, runs())
 					assert.Zero(t, wait)
@@ -71,16 +70,16 @@ func TestLongWaitEndsTheCallAndNamesTheTime(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []time.Duration{3 * time.Hour, 20 * 24 * time.Hour} {
 		t.Run(wait.String(), func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				seconds := fmt.Sprint(int(wait / time.Second))
-				call, runs := caseSteps(failing(reply(429, seconds)))
+				call, runs := caseSteps(fails(reply(429, seconds)))
 				g := caseGuard(t, toolguard.Info{Effect: toolguard.Idempotent, SingleRequest: true},
 					&toolguard.Options{Timeout: toolguard.TimeoutPolicy{Budget: caseForever}}, call) // there would be time
 				began := time.Now()
-				env := caseDo(t.Context(), g)
+				env := doIn(t.Context(), g)
 				assert.Zero(t, time.Since(began))
 				assert.Equal(t, 1, runs())
-				assert.Equal(t, toolguard.CodeRateLimited, caseCode(env))
+				assert.Equal(t, toolguard.CodeRateLimited, codeOf(env))
 				assert.Equal(t, toolguard.OutcomeNotStarted, env.Error.Outcome)
 				assert.False(t, env.Error.Retryable, "no model waits that long")
 				assert.Equal(t, began.Add(wait), env.RetryAt)
@@ -94,23 +93,23 @@ func TestLongWaitEndsTheCallAndNamesTheTime(t *testing.T) {
 
 // Report: HKUDS/nanobot#2760, mpfaffenberger/code_puppy#317, livekit/agents#5335 (case g06)
 func TestNestedGuardsDoNotMultiplyAttempts(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
-		call, runs := caseSteps(failing(reply(503, "")))
+	bubble(t, func(t *testing.T) {
+		call, runs := caseSteps(fails(reply(503, "")))
 		info := toolguard.Info{Name: "forecast", Effect: toolguard.ReadOnly}
 		inner := caseGuard(t, info, &toolguard.Options{Retry: toolguard.RetryPolicy{MaxAttempts: 3}}, call)
 		outer, err := toolguard.New(inner, &toolguard.Options{Retry: toolguard.RetryPolicy{MaxAttempts: 4}})
 		require.NoError(t, err)
-		env := caseDo(t.Context(), outer)
-		assert.Equal(t, toolguard.CodeServiceUnavailable, caseCode(env))
+		env := doIn(t.Context(), outer)
+		assert.Equal(t, toolguard.CodeServiceUnavailable, codeOf(env))
 		assert.Equal(t, 4, runs(), "not 12")
 
-		call, runs = caseSteps(failing(reply(503, "")))
+		call, runs = caseSteps(fails(reply(503, "")))
 		inner = caseGuard(t, info, nil, call)
 		other := caseGuard(t, toolguard.Info{Name: "trip", Effect: toolguard.ReadOnly}, &toolguard.Options{Retry: toolguard.RetryPolicy{Off: true}},
-			func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
-				return toolguard.Result{}, caseDo(ctx, inner).Err()
+			func(ctx context.Context) (toolguard.Result, error) {
+				return toolguard.Result{}, doIn(ctx, inner).Err()
 			})
-		assert.Equal(t, toolguard.CodeServiceUnavailable, caseCode(caseDo(t.Context(), other)))
+		assert.Equal(t, toolguard.CodeServiceUnavailable, codeOf(doIn(t.Context(), other)))
 		assert.Equal(t, 3, runs(), "a tool that uses another one leaves it its attempts")
 	})
 }
@@ -127,11 +126,11 @@ func TestWaitIsFoundThroughWrapping(t *testing.T) {
 		"author's wrapper": toolguard.NotStarted(fmt.Errorf("price list: %w", limited)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
-				call, runs := caseSteps(failing(err), succeeding)
+			bubble(t, func(t *testing.T) {
+				call, runs := caseSteps(fails(err), answers("done"))
 				g := caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, nil, call)
 				began := time.Now()
-				require.True(t, caseDo(t.Context(), g).OK)
+				require.True(t, doIn(t.Context(), g).OK)
 				assert.Equal(t, 2, runs())
 				assert.GreaterOrEqual(t, time.Since(began), 12*time.Second)
 			})
@@ -141,15 +140,15 @@ func TestWaitIsFoundThroughWrapping(t *testing.T) {
 
 // Report: hashicorp/go-retryablehttp#272, openfga/go-sdk#378, gojek/heimdall#145 (case g08)
 func TestNoWaitPastTheDeadline(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
-		call, runs := caseSteps(failing(reply(429, "2")), succeeding)
+	bubble(t, func(t *testing.T) {
+		call, runs := caseSteps(fails(reply(429, "2")), answers("done"))
 		g := caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, nil, call)
 		ctx, cancel := context.WithTimeout(t.Context(), 80*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		env := caseDo(ctx, g)
+		env := doIn(ctx, g)
 		assert.Zero(t, time.Since(began))
-		assert.Equal(t, toolguard.CodeRateLimited, caseCode(env), "the reason is not lost to the deadline")
+		assert.Equal(t, toolguard.CodeRateLimited, codeOf(env), "the reason is not lost to the deadline")
 		assert.Equal(t, 2*time.Second, env.Error.RetryAfter)
 		assert.Equal(t, 1, runs())
 	})
@@ -157,8 +156,8 @@ func TestNoWaitPastTheDeadline(t *testing.T) {
 
 // Report: hemilabs/heminetwork#664, onosproject/onos-lib-go#127 (case g10)
 func TestWaitsNeverOverflow(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
-		seen := &caseEvents{}
+	bubble(t, func(t *testing.T) {
+		seen := &eventLog{}
 		g := caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, &toolguard.Options{
 			Observer: seen,
 			Timeout:  toolguard.TimeoutPolicy{Attempt: time.Second, Budget: caseForever},
@@ -166,8 +165,8 @@ func TestWaitsNeverOverflow(t *testing.T) {
 			Retry: toolguard.RetryPolicy{
 				MaxAttempts: 1200, BaseDelay: time.Second, MaxDelay: 5 * time.Second, BudgetFloor: 5000,
 			},
-		}, failing(reply(503, "")))
-		env := caseDo(t.Context(), g)
+		}, fails(reply(503, "")))
+		env := doIn(t.Context(), g)
 		assert.Equal(t, 1200, env.Attempts)
 		longest := time.Duration(0)
 		for _, e := range seen.of(toolguard.EventAttempt) {
@@ -196,7 +195,7 @@ func TestSentAndUnansweredIsUnknown(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				base := serveInMemory(t, func(_ http.ResponseWriter, r *http.Request) {
 					_, _ = io.Copy(io.Discard, r.Body)
 					<-r.Context().Done()
@@ -206,7 +205,7 @@ func TestSentAndUnansweredIsUnknown(t *testing.T) {
 				require.NoError(t, err)
 				g := caseGuard(t, toolguard.Info{Effect: tt.effect, SingleRequest: true},
 					&toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: 10 * time.Second, Budget: time.Minute}},
-					func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
+					func(ctx context.Context) (toolguard.Result, error) {
 						req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://bank/transfers", strings.NewReader("{}"))
 						if err != nil {
 							return toolguard.Result{}, err
@@ -217,8 +216,8 @@ func TestSentAndUnansweredIsUnknown(t *testing.T) {
 						}
 						return toolguard.Result{Text: "sent"}, resp.Body.Close()
 					})
-				env := caseDo(t.Context(), g)
-				assert.Equal(t, tt.code, caseCode(env))
+				env := doIn(t.Context(), g)
+				assert.Equal(t, tt.code, codeOf(env))
 				assert.Equal(t, tt.outcome, env.Error.Outcome)
 				assert.Equal(t, tt.attempts, env.Attempts)
 				assert.Equal(t, tt.effect != toolguard.NonIdempotent && tt.effect != toolguard.ReadOnly, env.Error.Retryable)

@@ -53,7 +53,7 @@ func (n *schemaCounts) try(t *testing.T, line []byte) {
 	name := tool.Server + "/" + tool.Tool
 	info := toolguard.Info{Name: "real", Schema: tool.InputSchema}
 	opts := &toolguard.Options{Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient}}
-	g, err := toolguard.New(caseTool{info, succeeding}, opts)
+	g, err := toolguard.New(caseTool(info, answers("done")), opts)
 	if !assert.NoError(t, err, name) {
 		return
 	}
@@ -72,7 +72,7 @@ func (n *schemaCounts) try(t *testing.T, line []byte) {
 
 // strictly: what is refused as it is has been said of the lenient guard.
 func (n *schemaCounts) strictly(t *testing.T, info toolguard.Info, name string, said bool) {
-	if _, err := toolguard.New(caseTool{info, succeeding}, nil); err != nil {
+	if _, err := toolguard.New(caseTool(info, answers("done")), nil); err != nil {
 		n.strict++
 		assert.True(t, said, "%s: it is not said what is not enforced", name)
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/toolguard-go/toolguard/httpguard"
 )
 
-// fetch is a tool that reads an answer over a guarded client, to its end.
-func fetch(client *http.Client) caseCall {
-	return func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://feed/", nil)
+// fetch is a tool that makes a request over a guarded client and reads the answer.
+func fetch(client *http.Client, method string, read func(context.Context, io.ReadCloser) ([]byte, error)) run {
+	return func(ctx context.Context) (toolguard.Result, error) {
+		req, err := http.NewRequestWithContext(ctx, method, "http://feed/", nil)
 		if err != nil {
 			return toolguard.Result{}, err
 		}
@@ -28,9 +28,13 @@ func fetch(client *http.Client) caseCall {
 			return toolguard.Result{}, err
 		}
 		defer resp.Body.Close()
-		body, err := httpguard.ReadAll(resp.Body, 1<<20)
+		body, err := read(ctx, resp.Body)
 		return toolguard.Result{Text: string(body)}, err
 	}
+}
+
+func toItsEnd(_ context.Context, body io.ReadCloser) ([]byte, error) {
+	return httpguard.ReadAll(body, 1<<20)
 }
 
 // streaming answers with the headers, then start, then again every two seconds
@@ -68,13 +72,13 @@ func TestSilentStreamEndsTheAttempt(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				client, err := httpguard.NewClient(httpguard.Options{Base: serveInMemory(t, tt.handler), IdleTimeout: tt.idle})
 				require.NoError(t, err)
-				g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: 20 * time.Second}}, fetch(client))
+				g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: 20 * time.Second}}, fetch(client, http.MethodGet, toItsEnd))
 				began := time.Now()
-				env := caseDo(t.Context(), g)
-				assert.Equal(t, tt.code, caseCode(env))
+				env := doIn(t.Context(), g)
+				assert.Equal(t, tt.code, codeOf(env))
 				assert.Equal(t, tt.after, time.Since(began))
 				assert.Zero(t, g.Stats().Abandoned)
 			})
@@ -85,7 +89,7 @@ func TestSilentStreamEndsTheAttempt(t *testing.T) {
 // Report: esengine/DeepSeek-Reasonix#3957, CommandCodeAI/command-code#785 (case p03)
 func TestArgumentsThatMayBeCutOffAreRefused(t *testing.T) {
 	t.Parallel()
-	call, runs := caseSteps(succeeding)
+	call, runs := caseSteps(answers("done"))
 	g := caseGuard(t, toolguard.Info{Name: "set_timer"}, nil, call)
 	for _, c := range []toolguard.Call{
 		{Args: json.RawMessage(`{"minutes": 2`)},
@@ -94,7 +98,7 @@ func TestArgumentsThatMayBeCutOffAreRefused(t *testing.T) {
 		{Truncated: true},
 	} {
 		env := g.Do(t.Context(), c)
-		assert.Equal(t, toolguard.CodeTruncated, caseCode(env), "%+v", c)
+		assert.Equal(t, toolguard.CodeTruncated, codeOf(env), "%+v", c)
 		assert.Equal(t, toolguard.OutcomeNotStarted, env.Error.Outcome)
 		assert.Nil(t, env.Args, "nothing is executed, nothing is kept")
 	}
@@ -109,20 +113,20 @@ func TestStreamHandedOnIsNotPlayedAgain(t *testing.T) {
 		toolguard.ReadOnly:      3, // nobody has seen it: the tool may read again
 	} {
 		t.Run(effect.String(), func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				client, err := httpguard.NewClient(httpguard.Options{
 					Base: serveInMemory(t, streaming("text/plain", "once", "")), IdleTimeout: time.Second,
 				})
 				require.NoError(t, err)
 				shown := ""
-				g := caseGuard(t, toolguard.Info{Effect: effect}, nil, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
-					r, err := fetch(client)(ctx, args)
+				g := caseGuard(t, toolguard.Info{Effect: effect}, nil, func(ctx context.Context) (toolguard.Result, error) {
+					r, err := fetch(client, http.MethodGet, toItsEnd)(ctx)
 					if effect == toolguard.NonIdempotent {
 						shown += r.Text
 					}
 					return r, err
 				})
-				env := caseDo(t.Context(), g)
+				env := doIn(t.Context(), g)
 				assert.Equal(t, attempts, env.Attempts)
 				var stalled *httpguard.StalledError
 				require.ErrorAs(t, env.Err(), &stalled)
@@ -168,29 +172,21 @@ func TestStreamThatBreaksOffIsNoSuccess(t *testing.T) {
 		"none expected":                 {unfinished, false, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			caseBubble(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				client := &http.Client{Transport: &httpguard.Transport{Base: serveInMemory(t, tt.handler)}}
-				g := caseGuard(t, toolguard.Info{}, nil, func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
-					req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://feed/", nil)
+				read := func(ctx context.Context, body io.ReadCloser) ([]byte, error) {
+					if tt.asItIs {
+						return io.ReadAll(body)
+					}
+					watched, err := httpguard.NewIdleReader(ctx, body, httpguard.IdleOptions{Terminator: tt.until})
 					if err != nil {
-						return toolguard.Result{}, err
+						return nil, err
 					}
-					resp, err := client.Do(req)
-					if err != nil {
-						return toolguard.Result{}, err
-					}
-					defer resp.Body.Close()
-					body := io.Reader(resp.Body)
-					if !tt.asItIs {
-						if body, err = httpguard.NewIdleReader(ctx, resp.Body, httpguard.IdleOptions{Terminator: tt.until}); err != nil {
-							return toolguard.Result{}, err
-						}
-					}
-					text, err := io.ReadAll(body)
-					return toolguard.Result{Text: string(text)}, err
-				})
-				env := caseDo(t.Context(), g)
-				assert.Equal(t, tt.code, caseCode(env))
+					return io.ReadAll(watched)
+				}
+				g := caseGuard(t, toolguard.Info{}, nil, fetch(client, http.MethodPost, read))
+				env := doIn(t.Context(), g)
+				assert.Equal(t, tt.code, codeOf(env))
 				if tt.code != "" {
 					assert.Equal(t, toolguard.OutcomeUnknown, env.Error.Outcome)
 					assert.ErrorIs(t, env.Err(), io.ErrUnexpectedEOF)

@@ -18,49 +18,39 @@ import (
 )
 
 // deafUntil is a tool that ignores its context until released.
-func deafUntil(release <-chan struct{}) caseCall {
-	return func(context.Context, json.RawMessage) (toolguard.Result, error) {
+func deafUntil(release <-chan struct{}) run {
+	return func(context.Context) (toolguard.Result, error) {
 		<-release
 		return toolguard.Result{Text: "late"}, nil
 	}
 }
 
-// obedient is a tool that runs for an hour, or until its context ends.
-func obedient(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
-	select {
-	case <-ctx.Done():
-		return toolguard.Result{}, ctx.Err()
-	case <-time.After(time.Hour):
-		return toolguard.Result{Text: "done"}, nil
-	}
-}
-
 // Report: strands-agents/harness-sdk#4403 (case e01)
 func TestDeadlineHoldsAgainstADeafTool(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
-		release, seen := make(chan struct{}), &caseEvents{}
+	bubble(t, func(t *testing.T) {
+		release, seen := make(chan struct{}), &eventLog{}
 		g := caseGuard(t, toolguard.Info{}, &toolguard.Options{
 			Timeout:  toolguard.TimeoutPolicy{Attempt: 50 * time.Millisecond, Grace: 10 * time.Millisecond, MaxAbandoned: 2},
 			Observer: seen,
 		}, deafUntil(release))
 		for range 2 {
 			began := time.Now()
-			env := caseDo(t.Context(), g)
-			assert.Equal(t, toolguard.CodeAbandoned, caseCode(env))
+			env := doIn(t.Context(), g)
+			assert.Equal(t, toolguard.CodeAbandoned, codeOf(env))
 			assert.Equal(t, toolguard.OutcomeUnknown, env.Error.Outcome)
 			assert.Equal(t, 60*time.Millisecond, time.Since(began))
 		}
 		assert.Equal(t, 2, g.Stats().Abandoned)
 
-		env := caseDo(t.Context(), g)
-		assert.Equal(t, toolguard.CodeToolStuck, caseCode(env), "abandoned attempts are capped")
+		env := doIn(t.Context(), g)
+		assert.Equal(t, toolguard.CodeToolStuck, codeOf(env), "abandoned attempts are capped")
 		assert.Equal(t, toolguard.OutcomeNotStarted, env.Error.Outcome)
 
 		close(release)
 		synctest.Wait()
 		assert.Zero(t, g.Stats().Abandoned)
 		assert.Len(t, seen.of(toolguard.EventLate), 2, "late answers go to the observer")
-		assert.True(t, caseDo(t.Context(), g).OK)
+		assert.True(t, doIn(t.Context(), g).OK)
 	})
 }
 
@@ -76,15 +66,15 @@ func TestDeadlineHoldsWhileAGrandchildKeepsThePipe(t *testing.T) {
 	defer hold.Close()
 	g := caseGuard(t, toolguard.Info{}, &toolguard.Options{
 		Timeout: toolguard.TimeoutPolicy{Attempt: 100 * time.Millisecond, Grace: 50 * time.Millisecond},
-	}, func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
+	}, func(ctx context.Context) (toolguard.Result, error) {
 		var out bytes.Buffer // a pipe behind it, which Wait reads to its end
 		cmd := exec.CommandContext(ctx, sh, "-c", "cat <&3 & echo started; wait")
 		cmd.Stdout, cmd.ExtraFiles = &out, []*os.File{hold}
 		err := cmd.Run()
 		return toolguard.Result{Text: out.String()}, err
 	})
-	env := caseDo(t.Context(), g)
-	assert.Equal(t, toolguard.CodeAbandoned, caseCode(env))
+	env := doIn(t.Context(), g)
+	assert.Equal(t, toolguard.CodeAbandoned, codeOf(env))
 	assert.Equal(t, 1, g.Stats().Abandoned)
 
 	require.NoError(t, release.Close()) // the grandchild ends, and with it Wait
@@ -93,50 +83,50 @@ func TestDeadlineHoldsWhileAGrandchildKeepsThePipe(t *testing.T) {
 
 // Report: kubernetes-sigs/agent-sandbox#1428, docker/docker-agent#3814 (case e04)
 func TestCallersDeadlineIsNotTheTools(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		g := caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, &toolguard.Options{
 			Timeout: toolguard.TimeoutPolicy{Attempt: 5 * time.Second}, Retry: toolguard.RetryPolicy{MaxAttempts: 2},
-		}, obedient)
+		}, obeys)
 		for range 6 {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			env := caseDo(ctx, g)
+			env := doIn(ctx, g)
 			cancel()
-			assert.Equal(t, toolguard.CodeCallerDeadline, caseCode(env))
+			assert.Equal(t, toolguard.CodeCallerDeadline, codeOf(env))
 			assert.Equal(t, 1, env.Attempts, "the caller's deadline is not retried")
 			assert.False(t, env.Error.Retryable)
 		}
 		assert.Zero(t, g.Stats().Breakers[0].Streak, "nor does it say anything about the tool")
 
-		env := caseDo(t.Context(), g)
-		assert.Equal(t, toolguard.CodeAttemptTimeout, caseCode(env))
+		env := doIn(t.Context(), g)
+		assert.Equal(t, toolguard.CodeAttemptTimeout, codeOf(env))
 		assert.Positive(t, g.Stats().Breakers[0].Streak, "the tool's own does")
 	})
 }
 
 // Report: SamSaffron/term-llm#419 (case e07)
 func TestLongTimeoutIsNotCappedInSecret(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
-		seen := &caseEvents{}
+	bubble(t, func(t *testing.T) {
+		seen := &eventLog{}
 		opts := &toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: 2 * time.Hour}, Observer: seen}
-		slow := func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
+		slow := func(ctx context.Context) (toolguard.Result, error) {
 			time.Sleep(110 * time.Minute)
-			return succeeding(ctx, args)
+			return answers("done")(ctx)
 		}
 		g := caseGuard(t, toolguard.Info{}, opts, slow)
 		assert.Equal(t, 2*time.Hour, g.Describe().Timeout.Attempt)
 		began := time.Now()
-		require.True(t, caseDo(t.Context(), g).OK)
+		require.True(t, doIn(t.Context(), g).OK)
 		assert.Equal(t, began.Add(2*time.Hour), seen.of(toolguard.EventAttempt)[0].Deadline)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		sooner, _ := ctx.Deadline()
-		caseDo(ctx, g)
+		doIn(ctx, g)
 		assert.Equal(t, sooner, seen.of(toolguard.EventAttempt)[1].Deadline, "the effective one is the sooner of two")
 		time.Sleep(time.Hour) // the tool does not listen
 
 		opts.Timeout.Budget = 5 * time.Minute
-		_, err := toolguard.New(caseTool{toolguard.Info{Name: "probe"}, slow}, opts)
+		_, err := toolguard.New(caseTool(toolguard.Info{Name: "probe"}, slow), opts)
 		require.ErrorContains(t, err, "Timeout.Budget 5m0s", "a cap below it is an error, not a cap")
 	})
 }
@@ -144,57 +134,57 @@ func TestLongTimeoutIsNotCappedInSecret(t *testing.T) {
 // Report: microsoft/agent-framework-go#1076, micro/go-micro#3096 (case e08)
 func TestNothingStartsAfterTheCallerLeft(t *testing.T) {
 	t.Run("the next tool", func(t *testing.T) {
-		caseBubble(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			first := caseGuard(t, toolguard.Info{}, nil, func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
+			first := caseGuard(t, toolguard.Info{}, nil, func(ctx context.Context) (toolguard.Result, error) {
 				cancel()
 				return toolguard.Result{}, ctx.Err()
 			})
-			call, runs := caseSteps(succeeding)
+			call, runs := caseSteps(answers("done"))
 			second := caseGuard(t, toolguard.Info{}, nil, call)
-			assert.Equal(t, toolguard.CodeCanceled, caseCode(caseDo(ctx, first)))
-			env := caseDo(ctx, second)
-			assert.Equal(t, toolguard.CodeCanceled, caseCode(env))
+			assert.Equal(t, toolguard.CodeCanceled, codeOf(doIn(ctx, first)))
+			env := doIn(ctx, second)
+			assert.Equal(t, toolguard.CodeCanceled, codeOf(env))
 			assert.Equal(t, toolguard.OutcomeNotStarted, env.Error.Outcome)
 			assert.Zero(t, runs())
 		})
 	})
 	t.Run("the next attempt", func(t *testing.T) {
-		caseBubble(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
-			call, runs := caseSteps(failing(reply(503, "20")))
+			call, runs := caseSteps(fails(reply(503, "20")))
 			g := caseGuard(t, toolguard.Info{Effect: toolguard.ReadOnly}, &toolguard.Options{
 				Timeout: toolguard.TimeoutPolicy{Attempt: 4 * time.Second, Budget: time.Minute},
 			}, call)
 			time.AfterFunc(time.Second, cancel) // while it waits
 			began := time.Now()
-			assert.False(t, caseDo(ctx, g).OK)
+			assert.False(t, doIn(ctx, g).OK)
 			assert.Equal(t, time.Second, time.Since(began))
 			assert.Equal(t, 1, runs())
 		})
 	})
 	t.Run("a call in the queue", func(t *testing.T) {
-		caseBubble(t, func(t *testing.T) {
-			call, runs := caseSteps(obedient)
+		bubble(t, func(t *testing.T) {
+			call, runs := caseSteps(obeys)
 			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{Concurrency: toolguard.ConcurrencyPolicy{Max: 1}}, call)
-			go caseDo(t.Context(), g)
+			go doIn(t.Context(), g)
 			synctest.Wait()
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
-			env := caseDo(ctx, g)
-			assert.Equal(t, toolguard.CodeCanceled, caseCode(env))
+			env := doIn(ctx, g)
+			assert.Equal(t, toolguard.CodeCanceled, codeOf(env))
 			assert.Equal(t, toolguard.OutcomeNotStarted, env.Error.Outcome)
 			assert.Equal(t, 1, runs())
 		})
 	})
 	t.Run("after a check that took long", func(t *testing.T) {
-		caseBubble(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			call, runs := caseSteps(succeeding)
+			call, runs := caseSteps(answers("done"))
 			g := caseGuard(t, toolguard.Info{}, &toolguard.Options{
 				Check: func(context.Context, json.RawMessage) error { cancel(); return nil },
 			}, call)
-			assert.Equal(t, toolguard.CodeCanceled, caseCode(caseDo(ctx, g)))
+			assert.Equal(t, toolguard.CodeCanceled, codeOf(doIn(ctx, g)))
 			assert.Zero(t, runs())
 		})
 	})
@@ -202,10 +192,10 @@ func TestNothingStartsAfterTheCallerLeft(t *testing.T) {
 
 // Report: kolega-ai/kolega-code#637 (case e09)
 func TestSuccessAfterTheCallerLeftSaysSo(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		env := caseDo(ctx, caseGuard(t, toolguard.Info{}, nil, func(ctx context.Context, _ json.RawMessage) (toolguard.Result, error) {
+		env := doIn(ctx, caseGuard(t, toolguard.Info{}, nil, func(ctx context.Context) (toolguard.Result, error) {
 			<-ctx.Done()
 			return toolguard.Result{Text: "stopped at your wish"}, nil
 		}))
@@ -218,14 +208,15 @@ func TestSuccessAfterTheCallerLeftSaysSo(t *testing.T) {
 
 // Report: arcee-ai/nac#105 (case e11)
 func TestStuckCallHoldsNoOtherUp(t *testing.T) {
-	caseBubble(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
-		g := caseGuard(t, toolguard.Info{}, nil, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
+		tool := plain{toolguard.Info{Name: "probe"}, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
 			if string(args) == `{"stuck":true}` {
-				return deafUntil(release)(ctx, args)
+				return deafUntil(release)(ctx)
 			}
-			return succeeding(ctx, args)
-		})
+			return answers("done")(ctx)
+		}}
+		g := guardOf(t, tool, nil)
 		began := time.Now()
 		took := make([]time.Duration, 2)
 		var both sync.WaitGroup

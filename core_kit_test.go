@@ -111,13 +111,17 @@ func badWays(t *testing.T) map[string]func() {
 	}
 }
 
-// inBubble runs f as a parallel subtest with a clock of its own.
+// bubble runs the rest of a test in parallel, with a clock of its own.
+func bubble(t *testing.T, f func(*testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, f)
+}
+
+// inBubble runs f as a subtest in a bubble.
 func inBubble(t *testing.T, name string, f func(*testing.T)) {
 	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, f)
-	})
+	t.Run(name, func(t *testing.T) { bubble(t, f) })
 }
 
 // took runs f and returns how long it took by the bubble's clock.
