@@ -1,16 +1,14 @@
 package toolguard_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/internal/schema/schematest"
 )
 
 // TestRealSchemas makes a guard of every published tool schema it finds in a
@@ -18,24 +16,10 @@ import (
 // the folder there is nothing to do.
 func TestRealSchemas(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../shared/schemas/*.jsonl")
-	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Skip("there are no collected schemas beside the repository")
-	}
 	var n schemaCounts
-	for _, file := range files {
-		f, err := os.Open(file)
-		require.NoError(t, err)
-		defer f.Close()
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, 16<<20)
-		for lines.Scan() {
-			n.try(t, lines.Bytes())
-		}
-		require.NoError(t, lines.Err())
+	for _, tool := range schematest.Published(t) {
+		n.try(t, tool)
 	}
-	require.NotZero(t, n.all)
 	t.Logf("%d schemas: %d refused strictly, leniently %d rewritten, %d partly not enforced, %d constrain nothing; %d examples, %d without",
 		n.all, n.strict, n.rewritten, n.notEnforced, n.nothing, n.examples, n.noExample)
 	assert.LessOrEqual(t, n.noExample, n.examples/100, "examples are the rule")
@@ -43,14 +27,9 @@ func TestRealSchemas(t *testing.T) {
 
 type schemaCounts struct{ all, rewritten, notEnforced, nothing, examples, noExample, strict int }
 
-func (n *schemaCounts) try(t *testing.T, line []byte) {
-	var tool struct {
-		Server, Tool string
-		InputSchema  json.RawMessage
-	}
-	require.NoError(t, json.Unmarshal(line, &tool))
+func (n *schemaCounts) try(t *testing.T, tool schematest.Tool) {
 	n.all++
-	name := tool.Server + "/" + tool.Tool
+	name := tool.Name()
 	info := toolguard.Info{Name: "real", Schema: tool.InputSchema}
 	opts := &toolguard.Options{Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient}}
 	g, err := toolguard.New(caseTool(info, answers("done")), opts)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolguard-go/toolguard/internal/schema/schematest"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -135,7 +136,7 @@ func TestLeavesToGeneralValidator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := Compile(decode(t, schema), Options{})
+			p := Compile(schematest.Decode(t, schema), Options{})
 			assert.False(t, p.Decides())
 			assert.Equal(t, Verdict{}, p.Check(parse(t, `"x"`)))
 		})
@@ -155,7 +156,7 @@ func TestUndecidedOptions(t *testing.T) {
 func TestPanickingFormatIsUndecided(t *testing.T) {
 	t.Parallel()
 	opts := Options{Formats: map[string]func(string) bool{"date": func(string) bool { panic("no") }}}
-	p := Compile(decode(t, `{"format":"date"}`), opts)
+	p := Compile(schematest.Decode(t, `{"format":"date"}`), opts)
 	assert.Equal(t, Verdict{}, p.Check(parse(t, `"x"`)))
 }
 
@@ -180,10 +181,10 @@ func TestFoldCheck(t *testing.T) {
 		{union, `{"a":1,"Path":2}`, true},
 		{`{"not":` + closed + `}`, `{"Path":"x"}`, false},
 	} {
-		tree, doc := decode(t, tt.schema), parse(t, tt.doc)
+		tree, doc := schematest.Decode(t, tt.schema), parse(t, tt.doc)
 		assert.Equal(t, tt.accepted, Compile(tree, Options{FoldCheck: true}).Check(doc).Accepted, "%s %s", tt.schema, tt.doc)
 	}
-	assert.True(t, Compile(decode(t, closed), Options{}).Check(parse(t, `{"Force":1}`)).Accepted)
+	assert.True(t, Compile(schematest.Decode(t, closed), Options{}).Check(parse(t, `{"Force":1}`)).Accepted)
 }
 
 func TestIntegralFloats(t *testing.T) {
@@ -201,7 +202,7 @@ func TestIntegralFloats(t *testing.T) {
 		{`{"allOf":[{"type":"number"},{"type":"integer"}]}`, `5.0`, true},
 		{`{}`, `5.0`, false},
 	} { // case b16
-		v := Compile(decode(t, tt.schema), Options{}).Check(parse(t, tt.doc))
+		v := Compile(schematest.Decode(t, tt.schema), Options{}).Check(parse(t, tt.doc))
 		assert.True(t, v.Accepted, tt.doc)
 		assert.Equal(t, tt.want, v.HasIntegralFloat, "%s %s", tt.schema, tt.doc)
 	}
@@ -214,7 +215,7 @@ func TestBoundsOnWork(t *testing.T) {
 		{"properties":{"c":{"$ref":"#/$defs/n"}},"required":["x"]},
 		{"properties":{"c":{"$ref":"#/$defs/n"}},"required":["y"]}]}},"$ref":"#/$defs/n"}`
 	deep := strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60)
-	v := Compile(decode(t, doubling), Options{}).Check(parse(t, deep))
+	v := Compile(schematest.Decode(t, doubling), Options{}).Check(parse(t, deep))
 	assert.Equal(t, Verdict{Exhausted: true}, v)
 
 	var chain strings.Builder
@@ -222,14 +223,14 @@ func TestBoundsOnWork(t *testing.T) {
 		chain.WriteString(`{"allOf":[`)
 	}
 	chain.WriteString(`true` + strings.Repeat(`]}`, 5000))
-	assert.False(t, Compile(decode(t, chain.String()), Options{}).Check(parse(t, `1`)).Accepted)
+	assert.False(t, Compile(schematest.Decode(t, chain.String()), Options{}).Check(parse(t, `1`)).Accepted)
 
 	many := "[0"
 	for i := range maxUnique {
 		many += "," + strconv.Itoa(i+1)
 	}
 	many += "]"
-	assert.Equal(t, Verdict{}, Compile(decode(t, `{"uniqueItems":true}`), Options{}).Check(parse(t, many)))
+	assert.Equal(t, Verdict{}, Compile(schematest.Decode(t, `{"uniqueItems":true}`), Options{}).Check(parse(t, many)))
 }
 
 // Limits of the parser can be raised; what lies beyond ours is not looked at.
@@ -240,15 +241,15 @@ func TestNumbersOutOfBounds(t *testing.T) {
 		doc, err := strictjson.Parse([]byte(number), limits)
 		require.NoError(t, err)
 		for _, schema := range []string{`{"type":"integer"}`, `{"minimum":0}`, `{"not":{"enum":[1]}}`, `{"anyOf":[{"const":1},{}]}`, `{"not":{"type":"integer"}}`} {
-			assert.Equal(t, Verdict{}, Compile(decode(t, schema), Options{}).Check(&doc), "%s %.20s", schema, number)
+			assert.Equal(t, Verdict{}, Compile(schematest.Decode(t, schema), Options{}).Check(&doc), "%s %.20s", schema, number)
 		}
-		assert.True(t, Compile(decode(t, `{"type":"number"}`), Options{}).Check(&doc).Accepted)
+		assert.True(t, Compile(schematest.Decode(t, `{"type":"number"}`), Options{}).Check(&doc).Accepted)
 	}
 }
 
 func TestDeepDocuments(t *testing.T) {
 	t.Parallel()
-	p := Compile(decode(t, `{"items":{"$ref":"#"}}`), Options{})
+	p := Compile(schematest.Decode(t, `{"items":{"$ref":"#"}}`), Options{})
 	for depth, accepted := range map[int]bool{400: true, 1100: false} {
 		text := strings.Repeat("[", depth) + strings.Repeat("]", depth)
 		doc, err := strictjson.Parse([]byte(text), strictjson.Limits{MaxDepth: depth})
@@ -259,7 +260,7 @@ func TestDeepDocuments(t *testing.T) {
 
 func TestProgramIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	p := Compile(decode(t, mediumSchema), Options{Formats: testFormats})
+	p := Compile(schematest.Decode(t, mediumSchema), Options{Formats: testFormats})
 	doc := parse(t, mediumDocument)
 	for range 4 {
 		t.Run("", func(t *testing.T) {

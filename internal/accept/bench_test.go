@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard/internal/schema/schematest"
 )
 
 type benchmarkCase struct {
@@ -37,8 +39,8 @@ const mediumDocument = `{"title":"Quarterly review of the warehouse","descriptio
 
 func benchmarkCases(t testing.TB) []benchmarkCase {
 	return []benchmarkCase{
-		{"small", smallDocument, decode(t, smallSchema)},
-		{"medium", mediumDocument, decode(t, mediumSchema)},
+		{"small", smallDocument, schematest.Decode(t, smallSchema)},
+		{"medium", mediumDocument, schematest.Decode(t, mediumSchema)},
 	}
 }
 

@@ -1,18 +1,14 @@
 package accept
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolguard-go/toolguard/internal/schema/schematest"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 )
 
@@ -20,15 +16,6 @@ import (
 var testFormats = map[string]func(string) bool{
 	"date": func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
 	"ipv4": func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() },
-}
-
-func decode(t testing.TB, text string) any {
-	t.Helper()
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var tree any
-	require.NoError(t, d.Decode(&tree), text)
-	return tree
 }
 
 func parse(t testing.TB, text string) *strictjson.Doc {
@@ -40,24 +27,15 @@ func parse(t testing.TB, text string) *strictjson.Doc {
 
 // general compiles the schema with jsonschema/v5, formats as in testFormats.
 func general(tree any, draft int) (*jsonschema.Schema, error) {
-	text, err := json.Marshal(tree)
-	if err != nil {
-		return nil, err
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat = true
-	c.LoadURL = func(string) (io.ReadCloser, error) { return nil, errors.New("no loading") }
-	c.Draft = map[int]*jsonschema.Draft{
-		0: jsonschema.Draft2020, 4: jsonschema.Draft4, 6: jsonschema.Draft6, 7: jsonschema.Draft7,
-		2019: jsonschema.Draft2019, 2020: jsonschema.Draft2020,
-	}[draft]
-	for name := range jsonschema.Formats {
-		c.Formats[name] = asserted(testFormats[name])
-	}
-	if err := c.AddResource("mem:///tool.json", bytes.NewReader(text)); err != nil {
-		return nil, err
-	}
-	return c.Compile("mem:///tool.json")
+	return schematest.Compile(tree, func(c *jsonschema.Compiler) {
+		c.Draft = map[int]*jsonschema.Draft{
+			0: jsonschema.Draft2020, 4: jsonschema.Draft4, 6: jsonschema.Draft6, 7: jsonschema.Draft7,
+			2019: jsonschema.Draft2019, 2020: jsonschema.Draft2020,
+		}[draft]
+		for name := range jsonschema.Formats {
+			c.Formats[name] = asserted(testFormats[name])
+		}
+	})
 }
 
 func asserted(format func(string) bool) func(any) bool {
@@ -75,7 +53,7 @@ type answers struct {
 
 func ask(t testing.TB, schema, document string, opts Options) answers {
 	t.Helper()
-	tree := decode(t, schema)
+	tree := schematest.Decode(t, schema)
 	v5, err := general(tree, opts.Draft)
 	require.NoError(t, err, schema)
 	opts.Formats = testFormats

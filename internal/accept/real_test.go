@@ -1,11 +1,8 @@
 package accept
 
 import (
-	"bufio"
 	"encoding/json"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -13,30 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard/internal/example"
+	"github.com/toolguard-go/toolguard/internal/schema/schematest"
 )
-
-// realSchemas returns the schemas of a collection of real tools.
-func realSchemas(t *testing.T) []any {
-	t.Helper()
-	files, err := filepath.Glob("../../../shared/schemas/*.jsonl")
-	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Skip("no collection of schemas here")
-	}
-	var trees []any
-	for _, name := range files {
-		f, err := os.Open(name)
-		require.NoError(t, err)
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			trees = append(trees, decode(t, lines.Text()).(map[string]any)["inputSchema"])
-		}
-		require.NoError(t, lines.Err())
-		require.NoError(t, f.Close())
-	}
-	return trees
-}
 
 // allRequired returns the schema with every property required, so that an
 // example of it has them all.
@@ -68,7 +43,8 @@ func spoilt(v any) []any {
 func TestRealSchemas(t *testing.T) {
 	t.Parallel()
 	schemas, decided, documents, valid, accepted := 0, 0, 0, 0, 0
-	for _, tree := range realSchemas(t) {
+	for _, tool := range schematest.Published(t) {
+		tree := schematest.Decode(t, string(tool.InputSchema))
 		v5, err := general(tree, 0)
 		if err != nil {
 			continue
@@ -83,7 +59,7 @@ func TestRealSchemas(t *testing.T) {
 			if !ok {
 				continue
 			}
-			for _, v := range spoilt(decode(t, string(text))) {
+			for _, v := range spoilt(schematest.Decode(t, string(text))) {
 				text, err := json.Marshal(v)
 				require.NoError(t, err)
 				doc := parse(t, string(text))

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/toolguard-go/toolguard/internal/schema/schematest"
 )
 
 func TestGenerate(t *testing.T) {
@@ -69,13 +71,13 @@ func TestGenerate(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tree := decode(t, tt.schema)
+			tree := schematest.Decode(t, tt.schema)
 			valid, err := judge(tree)
 			require.NoError(t, err)
 			got, ok := Generate(tree, valid)
 			require.True(t, ok)
 			assert.Equal(t, tt.want, string(got))
-			again, _ := Generate(decode(t, tt.schema), valid)
+			again, _ := Generate(schematest.Decode(t, tt.schema), valid)
 			assert.Equal(t, got, again, "not deterministic")
 		})
 	}
@@ -98,7 +100,7 @@ func TestNoExample(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := Generate(decode(t, schema), func(any) bool { return name != "impossible" })
+			got, ok := Generate(schematest.Decode(t, schema), func(any) bool { return name != "impossible" })
 			assert.False(t, ok, string(got))
 		})
 	}
@@ -136,7 +138,7 @@ func TestSearchIsBounded(t *testing.T) {
 		`{"required":["a"],"properties":{"a":` + strings.Repeat(`{"items":`, 2000) + `{}` + strings.Repeat(`}`, 2000) + `}}`,
 	} {
 		calls := 0
-		_, ok := Generate(decode(t, schema), func(any) bool { calls++; return false })
+		_, ok := Generate(schematest.Decode(t, schema), func(any) bool { calls++; return false })
 		assert.False(t, ok)
 		assert.LessOrEqual(t, calls, maxAttempts)
 	}
