@@ -27,6 +27,8 @@ type scene struct {
 	tool func(t *testing.T) plain
 	opts toolguard.Options
 	args string
+	// talks puts the calls into one turn of a conversation.
+	talks bool
 	// calls is how often the model sends the call; the last answer is judged.
 	calls int
 	want  string
@@ -90,6 +92,15 @@ func TestBehaviourMatrix(t *testing.T) {
 			tool: orders(toolguard.ReadOnly, answers("fine")), args: `{"order_id":"A1`, calls: 1, ran: 0,
 			want: "truncated/not_started",
 			says: []string{"cut off", "Send the whole call again"},
+		},
+		"duplicate call": {
+			tool: orders(toolguard.NonIdempotent, answers("refunded")), talks: true, calls: 2, ran: 1,
+			want: "ok", says: []string{"refunded", "already took effect", "nothing was run this time"},
+		},
+		"duplicate call after an unknown outcome": {
+			tool: orders(toolguard.NonIdempotent, fails(syscall.ECONNRESET)), talks: true, calls: 2, ran: 1,
+			want: "in_doubt/unknown",
+			says: []string{`"retryable":false`, "ended without a known outcome, so this one was not run", "Do not send this call again"},
 		},
 		"LLM gateway stream stalls": {
 			tool: func(t *testing.T) plain {
@@ -172,6 +183,10 @@ func TestBehaviourMatrix(t *testing.T) {
 				ran.Add(1)
 				return call(ctx, args)
 			}
+			ctx := t.Context()
+			if s.talks {
+				s.opts.Sessions, ctx = sessionsOf(t, toolguard.SessionPolicy{}), turn("one")
+			}
 			g := guardOf(t, body, &s.opts)
 			if s.args == "" && !strings.HasPrefix(name, "guessing") {
 				s.args = `{"order_id":"A1"}`
@@ -179,7 +194,7 @@ func TestBehaviourMatrix(t *testing.T) {
 			var env toolguard.Envelope
 			spent := took(func() {
 				for range s.calls {
-					env = g.Do(t.Context(), toolguard.Call{ID: "c1", Args: []byte(s.args)})
+					env = g.Do(ctx, toolguard.Call{ID: "c1", Args: []byte(s.args)})
 				}
 			})
 			requireEnvelope(t, env)
