@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/internal/schema"
 )
 
 // The flag may be another test's as well: this runs after those are declared.
@@ -228,15 +229,36 @@ const (
 
 // The table in ARCHITECTURE.md is the one in code.go.
 func TestArchitectureCodeTable(t *testing.T) {
-	text := architecture(t)
-	before, rest, ok := strings.Cut(text, tableBegin)
+	printed(t, "ARCHITECTURE.md", tableBegin, tableEnd, toolguard.CodeTable())
+}
+
+const (
+	rewritesBegin = "<!-- rewrites: go test -run TestRewritesAreDocumented . -update -->\n"
+	rewritesEnd   = "<!-- end of rewrites -->\n"
+)
+
+// What lenient mode makes of a schema from elsewhere is no secret.
+func TestRewritesAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| rewrite | of | becomes |\n|---|---|---|\n")
+	for _, r := range schema.Rewrites() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Matches, r.Becomes)
+	}
+	printed(t, "docs/writing-tools.md", rewritesBegin, rewritesEnd, b.String())
+}
+
+// printed holds a table in a paper against the one in the code, or puts it there.
+func printed(t *testing.T, file, begin, end, table string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(text), begin)
 	require.True(t, ok)
-	printed, after, ok := strings.Cut(rest, tableEnd)
+	old, after, ok := strings.Cut(rest, end)
 	require.True(t, ok)
 	if updating() {
-		fresh := fmt.Sprint(before, tableBegin, toolguard.CodeTable(), tableEnd, after)
-		require.NoError(t, os.WriteFile("ARCHITECTURE.md", []byte(fresh), 0o644))
+		require.NoError(t, os.WriteFile(file, []byte(before+begin+table+end+after), 0o644))
 		return
 	}
-	assert.Equal(t, toolguard.CodeTable(), printed, "run: go test -run TestArchitectureCodeTable . -update")
+	assert.Equal(t, table, old, "run: go test -run %s . -update", t.Name())
 }
