@@ -583,3 +583,32 @@ func TestCallsOfABatchHaveStepsOfTheirOwn(t *testing.T) {
 	}
 	assert.NotEqual(t, first[0].(string)[:64], first[1].(string)[:64])
 }
+
+// Nine identical calls in one message have one run, and each has its answer: reads
+// join it or use its result; writes are told that it is done, and from the fourth
+// on that they are a loop.
+func TestIdenticalCallsOfABatchRunOnce(t *testing.T) {
+	t.Parallel()
+	nine := batchOf(slices.Repeat([]string{"tool"}, 9)...)
+	for effect, refused := range map[toolguard.Effect]int{toolguard.ReadOnly: 9, toolguard.Idempotent: 3, toolguard.NonIdempotent: 3} {
+		inBubble(t, effect.String(), func(t *testing.T) {
+			tool := countedTool(effect, "")
+			tool.answer = func(context.Context, int, string) (toolguard.Result, error) {
+				time.Sleep(time.Second)
+				return toolguard.Result{Text: "booked"}, nil
+			}
+			batch := boxOf(t, nil, tool).DoAll(turn("one"), nine)
+			assert.Equal(t, 1, tool.ran())
+			for i, env := range batch.Envelopes {
+				assert.Equal(t, fmt.Sprint("c", i), env.CallID)
+				if i >= refused {
+					assert.Equal(t, "loop_detected/not_started", verdict(env))
+					continue
+				}
+				assert.Equal(t, "ok", verdict(env))
+				assert.Equal(t, "booked", env.Result.Text)
+				assert.Equal(t, i > 0, noted(env, "joined") != nil || noted(env, "reused") != nil || noted(env, "replayed") != nil, "%d says where it comes from", i)
+			}
+		})
+	}
+}
