@@ -32,31 +32,6 @@ func inSession(n int, turn string) context.Context {
 	return toolguard.WithScope(context.Background(), toolguard.Scope{Session: "s" + strconv.Itoa(n), Turn: turn})
 }
 
-// 10,000 conversations of 64 calls each stay under 100 MB, results included.
-func TestMemoryOfConversations(t *testing.T) {
-	sessions, calls, budget := 10_000, 64, uint64(100<<20)
-	if testing.Short() || !*soak {
-		sessions, budget = 1000, 10<<20
-	}
-	s := sessionsOf(t, toolguard.SessionPolicy{MaxKept: int(budget) / 3}) // as by default
-	opts := oneTry(s)
-	opts.Loop.ToolCalls = 1000
-	g := guardOf(t, countedTool(toolguard.ReadOnly, "a result of some length, as most of them are"), opts)
-	before := heap()
-	for i := range sessions {
-		ctx := inSession(i, "one")
-		for n := range calls {
-			if env := send(ctx, g, fmt.Sprintf(`{"n":%d}`, n)); !env.OK {
-				t.Fatal(env)
-			}
-		}
-	}
-	used := heap() - before
-	t.Logf("%d conversations × %d calls: %.1f MB, %+v", sessions, calls, float64(used)/(1<<20), s.Stats())
-	assert.Less(t, used, budget)
-	assert.Equal(t, sessions, s.Stats().Conversations)
-}
-
 // Whatever calls come, memory stays within its bounds. The clock is the bubble's.
 func TestSoak(t *testing.T) {
 	calls, conversations := 20_000, 500

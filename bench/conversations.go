@@ -22,7 +22,7 @@ func (lookUp) Info() toolguard.Info {
 
 // Call implements [toolguard.Tool].
 func (lookUp) Call(context.Context, json.RawMessage) (toolguard.Result, error) {
-	return toolguard.Result{Text: "ok"}, nil
+	return toolguard.Result{Text: "a result of some length, as most of them are"}, nil
 }
 
 // sessions keep as many results as two hundred calls a second leave there in the
@@ -36,19 +36,27 @@ func sessions() *toolguard.Sessions {
 	return s
 }
 
+// talkative returns a guard that refuses no number of calls.
+func talkative(s *toolguard.Sessions) *toolguard.Guard {
+	opts := quick()
+	opts.Sessions = s
+	opts.Loop = toolguard.LoopPolicy{ToolCalls: 1 << 30, TurnCalls: 1 << 30, NoteAfter: 1 << 30}
+	g, err := toolguard.New(lookUp{}, &opts)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
 // talkOf makes calls of one conversation, no two alike, so that each of them is
 // looked up, counted, run and remembered.
 func talkOf(sessions func() *toolguard.Sessions) func() Call {
 	return func() Call {
-		opts := quick()
-		opts.Loop = toolguard.LoopPolicy{ToolCalls: 1 << 30, TurnCalls: 1 << 30, NoteAfter: 1 << 30}
+		var s *toolguard.Sessions
 		if sessions != nil {
-			opts.Sessions = sessions()
+			s = sessions()
 		}
-		g, err := toolguard.New(lookUp{}, &opts)
-		if err != nil {
-			panic(err)
-		}
+		g := talkative(s)
 		var n atomic.Int64
 		scope := toolguard.Scope{Principal: "ann", Session: "chat", Turn: "one"}
 		return func(ctx context.Context) error {

@@ -64,6 +64,30 @@ func run(g *toolguard.Guard, from, end int) {
 	}
 }
 
+// 10,000 conversations of 64 calls each stay under 100 MB, results included; the
+// short form has a tenth of both.
+func TestMemoryOfConversations(t *testing.T) {
+	conversations, budget := 1000, 10<<20
+	if *long {
+		conversations, budget = 10*conversations, 10*budget
+	}
+	s, err := toolguard.NewSessions(toolguard.SessionPolicy{MaxKept: budget / 3}) // as by default
+	require.NoError(t, err)
+	g := talkative(s)
+	before := heap()
+	for i := range conversations {
+		ctx := toolguard.WithScope(context.Background(), toolguard.Scope{Session: fmt.Sprint(i), Turn: "one"})
+		for n := range 64 {
+			env := g.Do(ctx, toolguard.Call{Args: fmt.Appendf(nil, `{"n":%d}`, n)})
+			require.True(t, env.OK)
+		}
+	}
+	used := heap() - before
+	t.Logf("%d conversations, %.1f MB, %+v", conversations, float64(used)/(1<<20), s.Stats())
+	assert.Less(t, used, uint64(budget))
+	assert.Equal(t, conversations, s.Stats().Conversations)
+}
+
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
