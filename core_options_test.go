@@ -143,6 +143,10 @@ func TestDefaults(t *testing.T) {
 	}, d.Retry)
 	assert.Equal(t, toolguard.BreakerPolicy{Failures: 5, Window: 4 * time.Minute, MinCalls: 10, OpenFor: 30 * time.Second, MaxKeys: 1024}, d.Breaker)
 	assert.Equal(t, toolguard.ConcurrencyPolicy{Max: 64, Wait: 5 * time.Second}, d.Concurrency)
+	assert.Equal(t, toolguard.LoopPolicy{
+		Repeats: 3, Tries: 10, Cycles: 3, Streak: 3, Pause: 5 * time.Minute, ToolCalls: 25, NoteAfter: 3, TurnCalls: 200,
+	}, d.Loop)
+	assert.Equal(t, toolguard.DedupePolicy{Reuse: 10 * time.Second}, d.Dedupe)
 	assert.Equal(t, toolguard.ObservePolicy{Patience: time.Second}, d.Observe)
 	assert.Equal(t, toolguard.RenderPolicy{MaxResult: 64 << 10, MaxParts: 8 << 20}, d.Render)
 	assert.Equal(t, 3, d.MaxAttempts)

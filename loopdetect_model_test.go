@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -131,6 +132,13 @@ func (b *modelBench) call(t require.TestingT, name, answer string) bool {
 	env := b.guards[name].Do(b.ctx, Call{Args: json.RawMessage(`{}`)})
 	require.True(t, env.OK || env.Error.Code == CodeLoopDetected, "%s", env)
 	return !env.OK
+}
+
+// What Describe does not show.
+func TestDefaultsOfSessionsAndBatches(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, SessionPolicy{Max: 10_000, Idle: time.Hour, History: 64, MaxKept: 32 << 20}, SessionPolicy{}.withDefaults())
+	assert.Equal(t, BatchPolicy{Parallel: 8, Timeout: 30 * time.Second, MaxCalls: 256}, BatchPolicy{}.withDefaults())
 }
 
 func wide() LoopPolicy { return LoopPolicy{ToolCalls: 1 << 20, TurnCalls: 1 << 20, NoteAfter: 1 << 20} }
