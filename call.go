@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -47,6 +48,7 @@ type call struct {
 	renewed  bool // Refresh was asked
 
 	// For the events.
+	ref      uint64
 	stage    Stage
 	decided  Decision
 	untold   bool          // the last attempt's event is not delivered
@@ -130,6 +132,9 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 	if v != nil {
 		c.began = v.began
 		c.introduce()
+	}
+	if g.events != nil {
+		c.ref = rand.Uint64() | 1
 	}
 	g.counters.calls.Add(1)
 	g.budget.call(c.began)

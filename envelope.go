@@ -160,14 +160,17 @@ func (e Envelope) Control() error {
 // ForModel returns the text to hand to the model, in the guard's format: the
 // bare result where there is nothing to add, else the envelope.
 func (e Envelope) ForModel() string {
-	switch {
-	case e.bare():
+	if e.bare() {
 		return e.Result.content()
-	case e.format == FormatText:
-		return string(e.appendText(nil))
-	default:
-		return string(e.appendJSON(nil))
 	}
+	return string(e.appendForModel(nil))
+}
+
+func (e *Envelope) appendForModel(b []byte) []byte {
+	if e.format == FormatText {
+		return e.appendText(b)
+	}
+	return e.appendJSON(b)
 }
 
 // MarshalJSON returns the JSON rendering, whatever the format.

@@ -151,7 +151,12 @@ type Event struct {
 	Time     time.Time
 	Duration time.Duration
 
+	// Ref is a random number that the events of one call have in common, and
+	// Within that of the call whose attempt made this one; 0 if none did.
+	Ref, Within uint64
+
 	Tool, ToolVersion, Source string
+	Description               string
 	SchemaDigest              string
 	NotEnforced               []string // what of the schema is not enforced
 	Effect                    Effect
@@ -189,6 +194,8 @@ type Event struct {
 	Detail string
 	// Notes are what the envelope says beside the answer.
 	Notes []Note
+	// Bytes is the size of what the model reads; only events of calls have it.
+	Bytes int
 	// Lost is how many events of this guard were lost so far.
 	Lost uint64
 	// Arguments and Result are set only if ObservePolicy asks for them.
@@ -204,7 +211,10 @@ func (c *call) describe(e *Event, kind EventKind, at time.Time) {
 	e.Tool, e.ToolVersion, e.Source, e.Effect = g.info.Name, g.info.Version, g.info.Source, g.info.Effect
 	e.SchemaDigest, e.NotEnforced = g.args.digest, g.args.notEnforced
 	e.CallID, e.Scope, e.Digest, e.Deadline = c.in.ID, *c.scope, c.digest, c.effectiveDeadline()
-	e.Key = c.keyIfMade()
+	e.Ref, e.Key, e.Description = c.ref, c.keyIfMade(), g.info.Description
+	if c.outer != nil {
+		e.Within = c.outer.call.ref
+	}
 	if c.nobodys() {
 		e.Tool = c.toolName()
 	}
@@ -335,12 +345,25 @@ func (c *call) tellCall(d *delivery) {
 	if c.failure != nil {
 		e.fail(c.failure)
 	}
+	e.Bytes = c.answerSize()
 	if c.guard.opts.Observe.Results {
 		e.Result = c.answer().ForModel()
 	}
 	if c.rare != nil {
 		d.end = c.rare.endSpan
 	}
+}
+
+// answerSize is the size of what the model reads.
+func (c *call) answerSize() int {
+	if c.failure == nil && len(c.notes) == 0 {
+		return len(c.result.content())
+	}
+	e := c.answer()
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room)
+	*room = e.appendForModel((*room)[:0])
+	return len(*room)
 }
 
 // observeLate tells of an abandoned attempt that ended. It runs on that

@@ -4,22 +4,28 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-
-	"github.com/toolguard-go/toolguard/internal/cause"
-	"github.com/toolguard-go/toolguard/internal/isolate"
 )
 
 // LogObserver returns an [Observer] that writes each event to a logger: failures
 // of the system, late answers and breakers that open at Warn; refused arguments,
 // business and permission refusals, retried attempts and answers from elsewhere
 // at Info; the rest at Debug. A nil logger means [slog.Default]. Arguments and results are written
-// only if ObservePolicy asks for them.
-func LogObserver(logger *slog.Logger) Observer { return &logObserver{logger: logger} }
+// only if ObservePolicy asks for them. What comes from outside is redacted and
+// bounded, see [Redactor]; of the stack of a panic there are functions and lines.
+func LogObserver(logger *slog.Logger) Observer {
+	return &logObserver{logger: logger, redactor: NewRedactor(nil)}
+}
 
 type logObserver struct {
-	logger *slog.Logger
-	errors isolate.Account // whose texts hang
+	logger   *slog.Logger
+	redactor *Redactor
 }
+
+// Bounds of logged texts, in characters.
+const (
+	maxLoggedError   = 2 << 10
+	maxLoggedPayload = 16 << 10
+)
 
 // Observe implements [Observer].
 func (o *logObserver) Observe(ctx context.Context, e Event) {
@@ -31,7 +37,7 @@ func (o *logObserver) Observe(ctx context.Context, e Event) {
 	if !logger.Enabled(ctx, level) {
 		return
 	}
-	logger.LogAttrs(ctx, level, "tool "+e.Kind.String(), e.attrs(&o.errors)...)
+	logger.LogAttrs(ctx, level, "tool "+e.Kind.String(), e.attrs(o.redactor)...)
 }
 
 func (e *Event) level() slog.Level {
@@ -59,14 +65,14 @@ func (e *Event) failureLevel() slog.Level {
 }
 
 // attrs are the facts of the event that are there.
-func (e *Event) attrs(errs *isolate.Account) []slog.Attr {
+func (e *Event) attrs(r *Redactor) []slog.Attr {
 	a := make([]slog.Attr, 0, 24)
 	a = append(a,
 		slog.String("tool", e.Tool), slog.Bool("ok", e.OK), slog.Duration("duration", e.Duration),
 		slog.String("stage", e.Stage.String()), slog.String("decision", e.Decision.String()),
 		slog.String("outcome", e.Outcome.String()), slog.Int("attempts", e.Attempts),
 	)
-	a = e.appendTexts(a, errs)
+	a = e.appendTexts(a, r)
 	if e.Kind != EventCall {
 		a = append(a, slog.Int("attempt", e.Attempt), slog.Int("requests", e.Requests))
 	}
@@ -90,13 +96,13 @@ func (e *Event) attrs(errs *isolate.Account) []slog.Attr {
 
 // appendTexts appends the texts that are not empty. The error's own methods are
 // not trusted here either.
-func (e *Event) appendTexts(a []slog.Attr, errs *isolate.Account) []slog.Attr {
+func (e *Event) appendTexts(a []slog.Attr, r *Redactor) []slog.Attr {
 	texts := []struct{ name, value string }{
 		{"call_id", e.CallID}, {"code", string(e.Code)}, {"why", e.Why}, {"incident", e.Incident},
 		{"detail", e.Detail}, {"version", e.ToolVersion}, {"source", e.Source},
 		{"tenant", e.Scope.Tenant}, {"principal", e.Scope.Principal}, {"session", e.Scope.Session},
 		{"turn", e.Scope.Turn}, {"run", e.Scope.Run}, {"step", e.Scope.Step},
-		{"arguments", string(e.Arguments)}, {"result", e.Result},
+		{"key", e.Key}, {"arguments", r.Text(string(e.Arguments), maxLoggedPayload)}, {"result", r.Text(e.Result, maxLoggedPayload)},
 	}
 	for _, t := range texts {
 		if t.value != "" {
@@ -104,10 +110,10 @@ func (e *Event) appendTexts(a []slog.Attr, errs *isolate.Account) []slog.Attr {
 		}
 	}
 	if e.Err != nil {
-		a = append(a, slog.String("error", cause.Text(errs, e.Err, 2<<10)))
+		a = append(a, slog.String("error", r.Error(e.Err, maxLoggedError)))
 	}
 	if p, ok := e.Err.(*PanicError); ok {
-		a = append(a, slog.String("stack", string(p.Stack)))
+		a = append(a, slog.String("stack", frames(p.Stack)))
 	}
 	return a
 }

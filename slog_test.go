@@ -58,7 +58,16 @@ func TestLogSaysWhatWentWrongAndNothingElse(t *testing.T) {
 	})
 	t.Run("a panic has its stack", func(t *testing.T) {
 		t.Parallel()
-		assert.Contains(t, loggedAt(t, slog.LevelWarn, dies, toolguard.Options{}), "slog_test.go")
+		text := loggedAt(t, slog.LevelWarn, dies, toolguard.Options{})
+		assert.Contains(t, text, "slog_test.go:")
+		assert.NotContains(t, text, "/slog_test.go", "no paths")
+	})
+	t.Run("what a tool says is redacted", func(t *testing.T) {
+		t.Parallel()
+		leaks := func(context.Context) (toolguard.Result, error) {
+			return toolguard.Result{}, errors.New("login postgres://app:hunter2@db-7.internal/prod")
+		}
+		assert.NotContains(t, loggedAt(t, slog.LevelDebug, leaks, toolguard.Options{}), "hunter2")
 	})
 	t.Run("payloads only if asked for", func(t *testing.T) {
 		t.Parallel()

@@ -1,0 +1,44 @@
+package toolguard_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// The events of a call know that they belong together, which call they were made
+// in, and how much the model reads.
+func TestEventsBelongTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &eventLog{}
+		opts := toolguard.Options{Observer: log}
+		inner := guardOf(t, plain{
+			info: toolguard.Info{Name: "inner", Effect: toolguard.ReadOnly, Description: "Looks."},
+			call: toolOf(0, fails(codeErr(toolguard.CodeServerError))).call,
+		}, &opts)
+		var sizes []int
+		outer := guardOf(t, toolOf(toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+			sizes = append(sizes, len(doIn(ctx, inner).ForModel()))
+			return toolguard.Result{Text: "four"}, nil
+		}), &opts)
+		env := do(outer)
+		calls := log.of(toolguard.EventCall)
+		require.Len(t, calls, 2)
+		assert.NotZero(t, calls[0].Ref)
+		assert.NotEqual(t, calls[0].Ref, calls[1].Ref)
+		assert.Equal(t, calls[1].Ref, calls[0].Within)
+		assert.Zero(t, calls[1].Within)
+		assert.Equal(t, "Looks.", calls[0].Description)
+		assert.Equal(t, sizes[0], calls[0].Bytes)
+		assert.Equal(t, len(env.ForModel()), calls[1].Bytes)
+		for _, a := range log.of(toolguard.EventAttempt) {
+			assert.Contains(t, []uint64{calls[0].Ref, calls[1].Ref}, a.Ref)
+		}
+	})
+}
