@@ -46,6 +46,7 @@ func (p DedupePolicy) check() error {
 
 // shared is what a call came to, for others that ask the same.
 type shared struct {
+	id      string // of the call
 	result  Result // unless failure is set
 	failure *failure
 	outcome Outcome
@@ -56,7 +57,7 @@ type shared struct {
 // share copies what the call came to: each caller may do with its own answer
 // what it likes.
 func (c *call) share() shared {
-	s := shared{outcome: c.outcome, source: c.source(), notes: slices.Clone(c.notes[c.argNotes:c.ownNotes])}
+	s := shared{id: c.in.ID, outcome: c.outcome, source: c.source(), notes: slices.Clone(c.notes[c.argNotes:c.ownNotes])}
 	if c.failure != nil {
 		f := *c.failure
 		s.failure = &f
@@ -169,6 +170,7 @@ func (c *call) joined(f *flight, landed <-chan struct{}) bool {
 		return false
 	}
 	c.take(f.shared, DecisionJoin, Note{Kind: prompts.NoteJoined})
+	c.why = f.shared.id
 	return true
 }
 

@@ -1,6 +1,7 @@
 package httpguard
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -33,9 +34,10 @@ type Options struct {
 	// settings the program has given it.
 	Base http.RoundTripper
 
-	// IdempotencyHosts and IdempotencyHeader are those of [Transport].
+	// IdempotencyHosts, IdempotencyHeader and Propagate are those of [Transport].
 	IdempotencyHosts  []string
 	IdempotencyHeader string
+	Propagate         func(ctx context.Context, header http.Header)
 }
 
 // NewClient returns a client on a [Transport]. It has no timeout of its own for
@@ -54,6 +56,7 @@ func NewClient(opts Options) (*http.Client, error) {
 		Base:              base,
 		IdempotencyHosts:  append([]string(nil), opts.IdempotencyHosts...),
 		IdempotencyHeader: opts.IdempotencyHeader,
+		Propagate:         opts.Propagate,
 		Idle:              &IdleOptions{FirstByte: idle, Idle: idle},
 	}}, nil
 }

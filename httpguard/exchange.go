@@ -58,7 +58,19 @@ func (x *exchange) outgoing() *http.Request {
 			x.entry.KeySent()
 		}
 	}
+	x.propagate(out)
 	return out
+}
+
+// propagate adds the host's headers to a copy: the header may still be the caller's.
+func (x *exchange) propagate(out *http.Request) {
+	if x.t.Propagate == nil {
+		return
+	}
+	if out.Header = out.Header.Clone(); out.Header == nil {
+		out.Header = make(http.Header)
+	}
+	x.t.Propagate(x.req.Context(), out.Header)
 }
 
 func (x *exchange) trace() *httptrace.ClientTrace {

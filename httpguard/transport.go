@@ -1,6 +1,7 @@
 package httpguard
 
 import (
+	"context"
 	"errors"
 	"net/http"
 )
@@ -43,6 +44,11 @@ type Transport struct {
 	// bodies of type text/event-stream are read as event streams even if
 	// Idle.SSE is false. If nil, bodies are not watched.
 	Idle *IdleOptions
+
+	// Propagate, if not nil, adds headers to a copy of each request's, such as
+	// those of a trace, from the request's context. It must not block, and leave
+	// the headers of keys alone.
+	Propagate func(ctx context.Context, header http.Header)
 }
 
 // RoundTrip sends one request. It returns the errors of Base unchanged, with one

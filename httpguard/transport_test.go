@@ -384,3 +384,36 @@ func (c *closeRecorder) Close() error {
 	c.closed = true
 	return nil
 }
+
+type traceKey struct{}
+
+// Headers of a trace go downstream, and the caller's request stays as it was.
+func TestPropagateAddsHeadersToACopy(t *testing.T) {
+	t.Parallel()
+	var got []http.Header
+	transport := &Transport{
+		Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			got = append(got, r.Header)
+			return &http.Response{StatusCode: 204, Body: http.NoBody, Request: r}, nil
+		}),
+		Propagate: func(ctx context.Context, h http.Header) { h.Set("Traceparent", ctx.Value(traceKey{}).(string)) },
+	}
+	ctx := context.WithValue(t.Context(), traceKey{}, "00-1")
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		req, err := http.NewRequestWithContext(ctx, method, "http://service.test/", nil)
+		require.NoError(t, err)
+		req.Header.Set("X-Own", "kept")
+		_, err = transport.RoundTrip(req)
+		require.NoError(t, err)
+		assert.Empty(t, req.Header.Get("Traceparent"))
+		bare := req.Clone(ctx)
+		bare.Header = nil
+		_, err = transport.RoundTrip(bare)
+		require.NoError(t, err)
+	}
+	require.Len(t, got, 4)
+	for _, h := range got {
+		assert.Equal(t, "00-1", h.Get("Traceparent"))
+	}
+	assert.Equal(t, "kept", got[2].Get("X-Own"))
+}
