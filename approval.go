@@ -74,7 +74,7 @@ func (c *call) approvedBefore(e *Entry) bool {
 	case e.Approval == nil || !e.Approval.covers(c):
 		return c.expireEntry(e, CodeApprovalStale)
 	}
-	c.ledger.approval = e.Approval
+	c.ledger.approval, c.ledger.waited = e.Approval, e.Updated.Sub(e.Created)
 	return true
 }
 
@@ -107,7 +107,7 @@ func (c *call) approval(by, why string) *Approval {
 
 // askApprover asks, and does what the answer says.
 func (c *call) askApprover() bool {
-	r := c.approvalRequest()
+	r, asked := c.approvalRequest(), time.Now()
 	var answer Answer
 	err := c.guard.hanging.approver.Run(c.ctx, c.left(c.guard.opts.Approval.Wait), func(ctx context.Context) error {
 		a, err := c.guard.opts.Approver.Approve(ctx, r)
@@ -116,6 +116,7 @@ func (c *call) askApprover() bool {
 		}
 		return err
 	})
+	c.ledger.waited = time.Since(asked)
 	switch {
 	case c.ctx.Err() != nil:
 		return c.fail(diagnosis{Verdict: Verdict{Code: c.callerCode()}}, err)

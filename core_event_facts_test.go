@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,5 +41,28 @@ func TestEventsBelongTogether(t *testing.T) {
 		for _, a := range log.of(toolguard.EventAttempt) {
 			assert.Contains(t, []uint64{calls[0].Ref, calls[1].Ref}, a.Ref)
 		}
+	})
+}
+
+// The event of a call that somebody approved says who, and how long that took.
+func TestEventsKnowTheApproval(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &eventLog{}
+		d := &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalPending}}
+		j := toolguard.NewMemoryJournal()
+		g := guardOf(t, refundTool(new(bank), toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: d, Observer: log})
+		env := refundOf(inTurn("1"), g, "A")
+		time.Sleep(time.Hour)
+		_, err := toolguard.Decide(t.Context(), j, toolguard.Ruling{Key: env.Key, Verdict: toolguard.RulingApprove, By: "ben", Why: "small"})
+		require.NoError(t, err)
+		require.True(t, g.Resume(inTurn("1"), env.Key).OK)
+		calls := log.of(toolguard.EventCall)
+		require.Len(t, calls, 2)
+		assert.Nil(t, calls[0].Approval)
+		assert.Equal(t, env.Key, calls[0].Key)
+		require.NotNil(t, calls[1].Approval)
+		assert.Equal(t, "ben", calls[1].Approval.By)
+		assert.Equal(t, time.Hour, calls[1].ApprovalWait)
 	})
 }

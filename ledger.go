@@ -17,6 +17,7 @@ type ledger struct {
 	entry      Entry         // as last seen; in StateNone if there is none
 	earlier    time.Duration // since an earlier generation had its effect; 0 if none had
 	approval   *Approval     // given to this call
+	waited     time.Duration // for it
 	claimed    bool
 	lines      []Record // of the audit, on their way into the journal
 

@@ -194,6 +194,10 @@ type Event struct {
 	Detail string
 	// Notes are what the envelope says beside the answer.
 	Notes []Note
+	// Approval is who said yes to the call, nil if nobody was asked, and
+	// ApprovalWait how long that took. Only events of calls have them.
+	Approval     *Approval
+	ApprovalWait time.Duration
 	// Bytes is the size of what the model reads; only events of calls have it.
 	Bytes int
 	// Lost is how many events of this guard were lost so far.
@@ -346,6 +350,10 @@ func (c *call) tellCall(d *delivery) {
 		e.fail(c.failure)
 	}
 	e.Bytes = c.answerSize()
+	if c.inJournal() && c.ledger.approval != nil {
+		said := *c.ledger.approval
+		e.Approval, e.ApprovalWait = &said, c.ledger.waited
+	}
 	if c.guard.opts.Observe.Results {
 		e.Result = c.answer().ForModel()
 	}

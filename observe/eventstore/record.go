@@ -49,10 +49,14 @@ type Record struct {
 	Detail      string                 `json:"detail,omitempty"`
 	Notes       []string               `json:"notes,omitempty"`
 	NotEnforced []string               `json:"not_enforced,omitempty"`
-	Bytes       int                    `json:"bytes,omitempty"`
-	Lost        uint64                 `json:"lost,omitempty"`
-	Arguments   string                 `json:"arguments,omitempty"`
-	Result      string                 `json:"result,omitempty"`
+	// ApprovedBy is who said yes, ApprovalWait how long that took.
+	ApprovedBy   string        `json:"approved_by,omitempty"`
+	ApprovalWait time.Duration `json:"approval_wait_ns,omitempty"`
+	ArgsEdited   bool          `json:"args_edited,omitempty"`
+	Bytes        int           `json:"bytes,omitempty"`
+	Lost         uint64        `json:"lost,omitempty"`
+	Arguments    string        `json:"arguments,omitempty"`
+	Result       string        `json:"result,omitempty"`
 }
 
 // Began returns when the attempt or call began.
@@ -85,6 +89,9 @@ func (o *Options) record(e *toolguard.Event, redactor *toolguard.Redactor) Recor
 	}
 	for i := range min(len(e.NotEnforced), maxNotes) {
 		r.NotEnforced = append(r.NotEnforced, bounded(e.NotEnforced[i]))
+	}
+	if a := e.Approval; a != nil {
+		r.ApprovedBy, r.ApprovalWait, r.ArgsEdited = redactor.Text(a.By, maxName), e.ApprovalWait, a.Edited
 	}
 	if o.Payloads {
 		r.Arguments = redactor.Text(string(e.Arguments), maxPayload)

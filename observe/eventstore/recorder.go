@@ -169,7 +169,7 @@ func (r *Recorder) Observe(_ context.Context, e toolguard.Event) {
 // keeps says whether an event is kept by itself. All events of a call that is
 // sampled are.
 func (r *Recorder) keeps(e *toolguard.Event) bool {
-	plain := e.Kind != toolguard.EventLate && e.OK && e.Attempts <= 1 && len(e.Transitions) == 0
+	plain := e.Kind != toolguard.EventLate && e.OK && e.Attempts <= 1 && len(e.Transitions) == 0 && e.Approval == nil
 	switch e.Decision {
 	case toolguard.DecisionAnswer, toolguard.DecisionReuse, toolguard.DecisionJoin:
 		return !plain || sampled(e.Ref, r.opts.Successes)

@@ -73,6 +73,8 @@ func TestWhatIsKept(t *testing.T) {
 	late.Kind, late.Code = toolguard.EventLate, ""
 	retried := plain
 	retried.Attempts = 2
+	approved := plain
+	approved.Approval = &toolguard.Approval{By: "ben"}
 	opened := plain
 	opened.Transitions = make([]toolguard.Transition, 1)
 	fallback, replay, reuse, lucky := plain, plain, plain, plain
@@ -83,7 +85,7 @@ func TestWhatIsKept(t *testing.T) {
 		event toolguard.Event
 		kept  int
 	}{
-		"plain": {plain, 0}, "late": {late, 1}, "retried": {retried, 1}, "breaker": {opened, 1}, "fallback": {fallback, 1},
+		"plain": {plain, 0}, "late": {late, 1}, "retried": {retried, 1}, "breaker": {opened, 1}, "approved": {approved, 1}, "fallback": {fallback, 1},
 		"replay": {replay, 1}, "reuse": {reuse, 0}, "sampled": {lucky, 1}, "refused": {refused, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

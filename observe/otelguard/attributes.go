@@ -50,6 +50,11 @@ const (
 	attrDuration      = attribute.Key("toolguard.duration_ms")
 	attrFrom          = attribute.Key("toolguard.breaker.from")
 	attrTo            = attribute.Key("toolguard.breaker.to")
+	attrApprovedBy    = attribute.Key("toolguard.approval.by")
+	attrApprovalWait  = attribute.Key("toolguard.approval.wait_ms")
+	attrApprovalEdit  = attribute.Key("toolguard.approval.edited")
+	attrApproval      = attribute.Key("toolguard.approval")
+	attrState         = attribute.Key("toolguard.journal.state")
 )
 
 const operation = "execute_tool"

@@ -20,6 +20,7 @@ const (
 	eventReplay   = "toolguard.replay"
 	eventFallback = "toolguard.fallback"
 	eventConfirm  = "toolguard.confirm"
+	eventApproval = "toolguard.approval"
 )
 
 // decided are the events of what a call came to. A plain answer is none.
@@ -33,6 +34,14 @@ var decided = map[toolguard.Decision]string{
 }
 
 func (o *Observer) callDecision(span trace.Span, e *toolguard.Event) {
+	if verdict := approval(e); verdict != "" {
+		attrs := []attribute.KeyValue{attrApproval.String(verdict)}
+		if a := e.Approval; a != nil {
+			attrs = text(attrs, attrApprovedBy, o.redactor.Text(a.By, maxName))
+			attrs = append(attrs, attrApprovalWait.Int64(e.ApprovalWait.Milliseconds()), attrApprovalEdit.Bool(a.Edited))
+		}
+		add(span, eventApproval, e, attrs)
+	}
 	name, ok := decided[e.Decision]
 	if !ok {
 		return
@@ -70,4 +79,26 @@ func abandoned(e *toolguard.Event) bool {
 
 func add(span trace.Span, name string, e *toolguard.Event, attrs []attribute.KeyValue) {
 	span.AddEvent(name, trace.WithTimestamp(e.Time), trace.WithAttributes(attrs...))
+}
+
+// approval is what became of the question whether the call may run, "" if nobody
+// was asked.
+func approval(e *toolguard.Event) string {
+	switch {
+	case e.Kind != toolguard.EventCall:
+		return ""
+	case e.Approval != nil:
+		return "granted"
+	}
+	switch e.Code {
+	case toolguard.CodeApprovalPending:
+		return "pending"
+	case toolguard.CodeApprovalDenied:
+		return "denied"
+	case toolguard.CodeApprovalStale:
+		return "stale"
+	case toolguard.CodeApprovalExpired:
+		return "expired"
+	}
+	return ""
 }

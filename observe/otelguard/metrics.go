@@ -3,6 +3,7 @@ package otelguard
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -37,11 +38,15 @@ const (
 	metricLoops       = "toolguard.loop_refusals"
 	metricAbandoned   = "toolguard.abandoned"
 	metricLate        = "toolguard.late_answers"
+	metricApprovals   = "toolguard.approvals"
+	metricApproval    = "toolguard.approval.duration"
 
 	metricBreaker = "toolguard.breaker.state"
 	metricRunning = "toolguard.abandoned.running"
 	metricLost    = "toolguard.events.lost"
 	metricStuck   = "toolguard.callbacks.stuck"
+	metricEntries = "toolguard.journal.entries"
+	metricOldest  = "toolguard.journal.oldest"
 )
 
 var (
@@ -65,8 +70,10 @@ var eventInstruments = []Instrument{
 	{metricLoops, "{call}", "Calls refused as loops, over a limit or too soon.", byCode, "counter"},
 	{metricAbandoned, "{attempt}", "Attempts that did not stop when told to.", byTool, "counter"},
 	{metricLate, "{attempt}", "Abandoned attempts that ended after all.", byOutcome, "counter"},
+	{metricApprovals, "{call}", "Calls that needed an approval, by what became of that: granted, pending, denied, stale, expired.", []string{string(attrTool), string(attrApproval)}, "counter"},
 	{metricDuration, "s", "How long calls took.", []string{string(attrTool), string(attrCategory)}, "histogram"},
 	{metricWait, "s", "How long calls waited between attempts.", byTool, "histogram"},
+	{metricApproval, "s", "How long approvals that were granted took.", byTool, "histogram"},
 	{metricSize, "By", "Size of what models read.", byTool, "histogram"},
 }
 
@@ -78,17 +85,25 @@ var watchedInstruments = []Instrument{
 	{metricStuck, "{callback}", "Host code that was given up on and has not returned.", byTool, "gauge"},
 }
 
-// Instruments returns all there are, those of Watch included.
+// journalInstruments are read from a journal.
+var journalInstruments = []Instrument{
+	{metricEntries, "{entry}", "Entries that are not settled: pending, unknown, parked, awaiting_approval. Up to 1000 of each state are counted.", byState, "gauge"},
+	{metricOldest, "s", "How long ago the entry changed that has been in the state for longest, of those counted.", byState, "gauge"},
+}
+
+var byState = []string{string(attrState)}
+
+// Instruments returns all there are, those of Watch and WatchJournal included.
 func Instruments() []Instrument {
-	return append(append([]Instrument(nil), eventInstruments...), watchedInstruments...)
+	return slices.Concat(eventInstruments, watchedInstruments, journalInstruments)
 }
 
 type instruments struct {
-	calls, attempts, retries, transitions, unknown                           metric.Int64Counter
-	replays, joins, reuses, fallbacks, confirmations, loops, abandoned, late metric.Int64Counter
-	duration, wait                                                           metric.Float64Histogram
-	size                                                                     metric.Int64Histogram
-	byDecision                                                               [16]metric.Int64Counter
+	calls, attempts, retries, transitions, unknown                                      metric.Int64Counter
+	replays, joins, reuses, fallbacks, confirmations, loops, abandoned, late, approvals metric.Int64Counter
+	duration, wait, approval                                                            metric.Float64Histogram
+	size                                                                                metric.Int64Histogram
+	byDecision                                                                          [16]metric.Int64Counter
 }
 
 // seconds are the bounds of the buckets: tools answer from memory, or take minutes.
@@ -100,14 +115,14 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 	var errs []error
 	counters := []*metric.Int64Counter{
 		&i.calls, &i.attempts, &i.retries, &i.transitions, &i.unknown, &i.replays, &i.joins, &i.reuses,
-		&i.fallbacks, &i.confirmations, &i.loops, &i.abandoned, &i.late,
+		&i.fallbacks, &i.confirmations, &i.loops, &i.abandoned, &i.late, &i.approvals,
 	}
 	for n, c := range counters {
 		d := eventInstruments[n]
 		*c, err = m.Int64Counter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help))
 		errs = append(errs, err)
 	}
-	for n, h := range []*metric.Float64Histogram{&i.duration, &i.wait} {
+	for n, h := range []*metric.Float64Histogram{&i.duration, &i.wait, &i.approval} {
 		d := eventInstruments[len(counters)+n]
 		*h, err = m.Float64Histogram(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help), metric.WithExplicitBucketBoundaries(seconds...))
 		errs = append(errs, err)
@@ -131,6 +146,12 @@ func (o *Observer) countCall(ctx context.Context, t *tool, e *toolguard.Event) {
 	}
 	if e.Decision == toolguard.DecisionConfirm {
 		m.confirmations.Add(ctx, 1, t.set(setKey{outcome: e.Outcome, hasOutcome: true}).add...)
+	}
+	if verdict := approval(e); verdict != "" {
+		m.approvals.Add(ctx, 1, t.set(setKey{approval: verdict}).add...)
+	}
+	if e.Approval != nil {
+		m.approval.Record(ctx, e.ApprovalWait.Seconds(), t.set(setKey{}).record...)
 	}
 	if e.OK {
 		return
@@ -171,6 +192,7 @@ type setKey struct {
 	category                  toolguard.Category
 	outcome                   toolguard.Outcome
 	decision                  toolguard.Decision
+	approval                  string
 }
 
 // set is made once, so that a measurement allocates nothing.
@@ -223,6 +245,9 @@ func (t *tool) attributes(k setKey) []attribute.KeyValue {
 	}
 	if k.whole {
 		a = append(a, attrDecision.String(k.decision.String()))
+	}
+	if k.approval != "" {
+		a = append(a, attrApproval.String(k.approval))
 	}
 	if !k.failed {
 		return a
