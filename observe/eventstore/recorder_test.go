@@ -139,9 +139,9 @@ func TestAStuckStoreDelaysNothing(t *testing.T) {
 		began := time.Now()
 		for range 100 {
 			g.Do(t.Context(), toolguard.Call{Args: []byte(`{"text":"x"}`)})
-			time.Sleep(time.Second)
+			time.Sleep(1100 * time.Millisecond)
 		}
-		assert.Equal(t, 100*time.Second, time.Since(began))
+		assert.Equal(t, 110*time.Second, time.Since(began))
 		assert.Zero(t, g.Stats().LostEvents, "the guard lost nothing")
 		stats := r.Stats()
 		assert.EqualValues(t, stats.Seen, stats.Written+stats.Sampled+stats.Dropped+stats.Failed+10+1, "%+v", stats)
@@ -233,7 +233,7 @@ func TestAFloodDoesNotGrowMemory(t *testing.T) {
 	}
 	first := flood()
 	for range 3 {
-		assert.Less(t, flood(), first+20<<20)
+		assert.Less(t, flood(), first+40<<20)
 	}
 	require.NoError(t, r.Close(t.Context()))
 	stats := r.Stats()

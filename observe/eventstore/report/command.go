@@ -1,0 +1,193 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/observe/eventstore"
+	"github.com/toolguard-go/toolguard/observe/eventstore/dial"
+)
+
+// OpenJournal opens a journal for reading by the name of its store. It is what
+// cmd/toolguard has and this package has not: the journals are modules of their own.
+// A journal that is an [io.Closer] is closed after use.
+type OpenJournal func(ctx context.Context, name string) (toolguard.Journal, error)
+
+// What the commands return, as processes do.
+const (
+	exitFound = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+const reportUsage = `usage: toolguard report -store STORE [-period 24h] [-to TIME] [-tool NAME] [-journal STORE] [-json] [-html FILE]
+
+STORE is a SQLite file, or postgres://…
+`
+
+// Run is the command toolguard report. The journal may be nil. It returns the
+// status to exit with: 2 for a wrong use, 1 for what cannot be read.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer, journal OpenJournal) int {
+	c := newCommand("report", reportUsage, stderr, journal)
+	period := c.flags.Duration("period", 24*time.Hour, "how long the period is")
+	to := c.flags.String("to", "", "when it ends, as 2006-01-02T15:04:05Z; if empty, now")
+	tool := c.flags.String("tool", "", "the only tool")
+	asJSON := c.flags.Bool("json", false, "JSON in place of tables")
+	html := c.flags.String("html", "", "write a page to this file")
+	if status := c.parse(args, 0); status != exitFound {
+		return status
+	}
+	end := time.Now()
+	if *to != "" {
+		t, err := time.Parse(time.RFC3339, *to)
+		if err != nil {
+			return c.fail(exitUsage, fmt.Errorf("-to %q is not a time such as 2006-01-02T15:04:05Z", *to))
+		}
+		end = t
+	}
+	if *period <= 0 || *period > 10*365*24*time.Hour {
+		return c.fail(exitUsage, fmt.Errorf("-period %v is not between 0 and ten years", *period))
+	}
+	return c.with(ctx, func(s eventstore.Store, j toolguard.Journal) error {
+		r, err := Build(ctx, s, Options{From: end.Add(-*period), To: end, Tool: *tool, Journal: j})
+		if err != nil {
+			return err
+		}
+		if *html != "" {
+			if err := writeFile(*html, r.WriteHTML); err != nil {
+				return err
+			}
+		}
+		if *asJSON {
+			return writeJSON(stdout, r)
+		}
+		return r.WriteText(stdout)
+	})
+}
+
+const traceUsage = `usage: toolguard trace -store STORE [-journal STORE] [-json] CALL_OR_KEY
+
+CALL_OR_KEY is a call ID, a key, the incident of an answer, a digest, or RUN/STEP.
+`
+
+// RunTrace is the command toolguard trace, like [Run].
+func RunTrace(ctx context.Context, args []string, stdout, stderr io.Writer, journal OpenJournal) int {
+	c := newCommand("trace", traceUsage, stderr, journal)
+	asJSON := c.flags.Bool("json", false, "JSON in place of text")
+	if status := c.parse(args, 1); status != exitFound {
+		return status
+	}
+	return c.with(ctx, func(s eventstore.Store, j toolguard.Journal) error {
+		traces, err := Find(ctx, s, j, c.flags.Arg(0))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return writeJSON(stdout, traces)
+		}
+		for i := range traces {
+			if i > 0 {
+				fmt.Fprintln(stdout)
+			}
+			if err := traces[i].WriteText(stdout); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// command is what both have in common.
+type command struct {
+	flags          *flag.FlagSet
+	store, journal *string
+	stderr         io.Writer
+	open           OpenJournal
+}
+
+func newCommand(name, usage string, stderr io.Writer, open OpenJournal) *command {
+	c := &command{flags: flag.NewFlagSet(name, flag.ContinueOnError), stderr: stderr, open: open}
+	c.flags.SetOutput(stderr)
+	c.flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		c.flags.PrintDefaults()
+	}
+	c.store = c.flags.String("store", "", "the store of events")
+	c.journal = c.flags.String("journal", "", "the journal's store; if empty, none is asked")
+	return c
+}
+
+// parse allows flags behind the arguments too: people write them there.
+func (c *command) parse(args []string, want int) int {
+	err := c.flags.Parse(args)
+	if err == nil && c.flags.NArg() > want {
+		rest := c.flags.Args()
+		err = c.flags.Parse(append(append([]string{}, rest[want:]...), rest[:want]...))
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitUsage
+	case err != nil:
+		return exitUsage
+	case *c.store == "" || c.flags.NArg() != want:
+		c.flags.Usage()
+		return exitUsage
+	}
+	return exitFound
+}
+
+func (c *command) fail(status int, err error) int {
+	fmt.Fprintf(c.stderr, "toolguard %s: %v\n", c.flags.Name(), err)
+	return status
+}
+
+func (c *command) with(ctx context.Context, do func(eventstore.Store, toolguard.Journal) error) int {
+	s, err := dial.Read(ctx, *c.store)
+	if err != nil {
+		return c.fail(exitError, err)
+	}
+	defer s.Close()
+	var j toolguard.Journal
+	if *c.journal != "" {
+		if c.open == nil {
+			return c.fail(exitUsage, errors.New("-journal: this program knows no journals"))
+		}
+		if j, err = c.open(ctx, *c.journal); err != nil {
+			return c.fail(exitError, err)
+		}
+		if closer, ok := j.(io.Closer); ok {
+			defer closer.Close()
+		}
+	}
+	if err := do(s, j); err != nil {
+		return c.fail(exitError, err)
+	}
+	return exitFound
+}
+
+func writeJSON(to io.Writer, v any) error {
+	e := json.NewEncoder(to)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// writeFile leaves the old file in place unless the new one is whole.
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".report-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // is gone after the renaming
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/observe/eventstore"
+)
+
+// Trace is what happened in one action: a call, or all calls that meant the same
+// by their key. It marshals to JSON.
+type Trace struct {
+	Tool   string `json:"tool"`
+	CallID string `json:"call_id,omitempty"`
+	Key    string `json:"key,omitempty"`
+	Lines  []Line `json:"timeline"`
+	// The three questions.
+	Layer  string `json:"where_it_failed"`
+	Reason string `json:"why_it_was_retried_or_stopped"`
+	Effect string `json:"whether_the_effect_happened"`
+
+	records []eventstore.Record // oldest first
+	entry   *toolguard.Entry
+	audit   []toolguard.Record
+}
+
+// Line is one thing that happened.
+type Line struct {
+	Time time.Time `json:"time"`
+	Who  string    `json:"who"`
+	What string    `json:"what"`
+	rank int
+}
+
+// ErrNotFound says that neither the store nor the journal knows the name.
+var ErrNotFound = errors.New("report: there is no such call")
+
+// maxTraces is how many actions of one name are shown, the newest.
+const maxTraces = 5
+
+// Find traces the actions that name stands for: a call ID, a key, the incident of
+// an envelope, a digest, or run/step. The newest comes first. The journal may be
+// nil: then there are no states and no people.
+func Find(ctx context.Context, store eventstore.Store, j toolguard.Journal, name string) ([]Trace, error) {
+	if name == "" {
+		return nil, fmt.Errorf("%w: the name is empty", ErrNotFound)
+	}
+	hits, err := store.Records(ctx, eventstore.Query{Any: name})
+	if err != nil {
+		return nil, err
+	}
+	var traces []Trace
+	for _, group := range groups(hits) {
+		t := Trace{Key: group.key}
+		if err := t.gather(ctx, store, group); err != nil {
+			return nil, err
+		}
+		if err := t.consult(ctx, j); err != nil {
+			return nil, err
+		}
+		t.tell()
+		traces = append(traces, t)
+	}
+	if len(traces) > 0 {
+		return traces, nil
+	}
+	return fromJournal(ctx, j, name)
+}
+
+// group is the calls of one action.
+type group struct {
+	key  string
+	refs []uint64
+}
+
+// groups puts calls of one key together.
+func groups(hits []eventstore.Record) []group {
+	var all []group
+	for i := range hits {
+		r := &hits[i]
+		at := slices.IndexFunc(all, func(g group) bool {
+			return g.key != "" && g.key == r.Key || slices.Contains(g.refs, r.Ref)
+		})
+		if at < 0 {
+			if len(all) == maxTraces {
+				continue
+			}
+			all, at = append(all, group{}), len(all)
+		}
+		g := &all[at]
+		g.key = cmp.Or(g.key, r.Key)
+		if !slices.Contains(g.refs, r.Ref) {
+			g.refs = append(g.refs, r.Ref)
+		}
+	}
+	return all
+}
+
+// gather reads all events of the calls, and of those their attempts made.
+func (t *Trace) gather(ctx context.Context, store eventstore.Store, g group) error {
+	if g.key != "" {
+		more, err := store.Records(ctx, eventstore.Query{Any: g.key})
+		if err != nil {
+			return err
+		}
+		for i := range more {
+			if more[i].Key == g.key && !slices.Contains(g.refs, more[i].Ref) {
+				g.refs = append(g.refs, more[i].Ref)
+			}
+		}
+	}
+	for _, ref := range g.refs {
+		for _, q := range []eventstore.Query{{Ref: ref}, {Within: ref}} {
+			found, err := store.Records(ctx, q)
+			if err != nil {
+				return err
+			}
+			t.records = append(t.records, found...)
+		}
+	}
+	slices.SortStableFunc(t.records, func(a, b eventstore.Record) int { return a.Time.Compare(b.Time) })
+	for i := range t.records {
+		if r := &t.records[i]; slices.Contains(g.refs, r.Ref) {
+			t.Tool, t.CallID = r.Tool, cmp.Or(t.CallID, r.CallID)
+		}
+	}
+	return nil
+}
+
+// consult asks the journal.
+func (t *Trace) consult(ctx context.Context, j toolguard.Journal) error {
+	e, found, err := entryOf(ctx, j, t.Key)
+	if err != nil || !found {
+		return err
+	}
+	t.entry = &e
+	t.audit, err = j.Records(ctx, toolguard.RecordQuery{Key: t.Key})
+	return err
+}
+
+// fromJournal traces an action of which no event is kept.
+func fromJournal(ctx context.Context, j toolguard.Journal, name string) ([]Trace, error) {
+	t := Trace{Key: name}
+	if err := t.consult(ctx, j); err != nil {
+		return nil, err
+	}
+	if t.entry == nil {
+		return nil, fmt.Errorf("%w: %q. Plain successes are kept by a sample only", ErrNotFound, shown(name, 80))
+	}
+	t.Tool, t.CallID = t.entry.Tool, t.entry.CallID
+	t.tell()
+	return []Trace{t}, nil
+}
+
+// tell puts it all into words.
+func (t *Trace) tell() {
+	for i := range t.records {
+		t.Lines = append(t.Lines, linesOf(&t.records[i])...)
+	}
+	for i := range t.audit {
+		t.Lines = append(t.Lines, auditLine(&t.audit[i]))
+	}
+	slices.SortStableFunc(t.Lines, func(a, b Line) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.rank, b.rank)) })
+	t.Layer, t.Reason, t.Effect = t.layer(), t.reason(), t.effect()
+}
+
+// last is the newest record of a call itself, nil if none is kept.
+func (t *Trace) last() *eventstore.Record {
+	for i := len(t.records) - 1; i >= 0; i-- {
+		if r := &t.records[i]; r.Kind == toolguard.EventCall && r.Tool == t.Tool {
+			return r
+		}
+	}
+	return nil
+}
