@@ -88,31 +88,51 @@ func step(r *Record) string {
 
 // count adds to the counts: what is there is read, so that durations add up.
 func (s *DB) count(ctx context.Context, tx *sql.Tx, counts []*Rollup) error {
+	if len(counts) == 0 {
+		return nil
+	}
 	const where = ` WHERE minute = ? AND tool = ? AND ok = ? AND category = ? AND code = ? AND outcome = ? AND decision = ?`
 	lock := ""
 	if s.dialect == PostgreSQL {
 		lock = " FOR UPDATE"
 	}
+	var statements [3]*sql.Stmt
+	for i, text := range []string{
+		`INSERT INTO toolguard_event_counts VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?) ON CONFLICT DO NOTHING`,
+		`SELECT took FROM toolguard_event_counts` + where + lock,
+		`UPDATE toolguard_event_counts SET calls = calls + ?, attempts = attempts + ?, retries = retries + ?, took = ?` + where,
+	} {
+		prepared, err := tx.PrepareContext(ctx, s.bind(text))
+		if err != nil {
+			return err
+		}
+		defer prepared.Close()
+		statements[i] = prepared
+	}
 	for _, r := range ordered(counts) {
-		key := []any{r.Minute, orEmpty(r.Tool), asInt(r.OK), r.Category.String(), orEmpty(string(r.Code)), r.Outcome.String(), r.Decision.String()}
-		if _, err := tx.ExecContext(ctx, s.bind(`INSERT INTO toolguard_event_counts VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?) ON CONFLICT DO NOTHING`), append(key, []byte{})...); err != nil {
-			return err
-		}
-		var took []byte
-		if err := tx.QueryRowContext(ctx, s.bind(`SELECT took FROM toolguard_event_counts`+where+lock), key...).Scan(&took); err != nil {
-			return err
-		}
-		sum := r.Took
-		if err := sum.AddBinary(took); err != nil {
-			return err
-		}
-		took, _ = sum.AppendBinary(nil)
-		if _, err := tx.ExecContext(ctx, s.bind(`UPDATE toolguard_event_counts SET calls = calls + ?, attempts = attempts + ?, retries = retries + ?, took = ?`+where),
-			append([]any{r.Calls, r.Attempts, r.Retries, took}, key...)...); err != nil {
+		if err := r.addTo(ctx, statements[0], statements[1], statements[2]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (r *Rollup) addTo(ctx context.Context, insert, read, update *sql.Stmt) error {
+	key := []any{r.Minute, orEmpty(r.Tool), asInt(r.OK), r.Category.String(), orEmpty(string(r.Code)), r.Outcome.String(), r.Decision.String()}
+	if _, err := insert.ExecContext(ctx, append(key, []byte{})...); err != nil {
+		return err
+	}
+	var took []byte
+	if err := read.QueryRowContext(ctx, key...).Scan(&took); err != nil {
+		return err
+	}
+	sum := r.Took
+	if err := sum.AddBinary(took); err != nil {
+		return err
+	}
+	took, _ = sum.AppendBinary(nil)
+	_, err := update.ExecContext(ctx, append([]any{r.Calls, r.Attempts, r.Retries, took}, key...)...)
+	return err
 }
 
 func orEmpty(s string) string { return strings.ToValidUTF8(clean(s), "\uFFFD") }

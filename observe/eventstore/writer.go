@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// batchSize is how many records one transaction holds.
+	// batchSize is how many records, and counts, one transaction holds.
 	batchSize = 500
 	// writeTimeout bounds one transaction, pruneEvery the time between prunings.
 	writeTimeout = 10 * time.Second
@@ -66,26 +66,22 @@ func (r *Recorder) remember(err error) {
 	r.lastErr = err
 }
 
-// write writes what waits, the records in batches. Redaction happens here, on
-// nobody's time.
+// write writes what waits, in batches. Redaction happens here, on nobody's time.
 func (r *Recorder) write(counts bool) error {
 	events, all := r.take(counts)
 	defer r.release(events)
-	for first := true; first || len(events) > 0; first = false {
-		n := min(len(events), batchSize)
+	for len(events) > 0 || len(all) > 0 {
+		n, m := min(len(events), batchSize), min(len(all), batchSize)
 		records := make([]Record, n)
 		for i := range records {
 			records[i] = r.opts.record(&events[i], r.redactor)
 		}
-		if n == 0 && len(all) == 0 {
-			return nil
-		}
-		if err := r.commit(records, all); err != nil {
+		if err := r.commit(records, all[:m]); err != nil {
 			r.failed(len(events), all)
 			return err
 		}
 		r.wrote(n)
-		events, all = events[n:], nil
+		events, all = events[n:], all[m:]
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ func (f *flow) chart() (c flowChart) {
 	all := c.column(0, f.calls, []int64{f.calls}, []string{"calls"}, []string{"all"})
 	middle := c.column(1, f.calls, byWay[:], ways[:], []string{"ran", "refused", "memory", "elsewhere"})
 	right := c.column(2, f.calls, byOutcome[:], outcomeWords[:], []string{"succeeded", "not_started", "failed", "unknown_outcome"})
+	c.spread()
 	from, to := all[0].Y, [len(outcomes)]float64{}
 	for w := range ways {
 		h := all[0].H * share(byWay[w], f.calls)
@@ -77,6 +78,30 @@ func (c *flowChart) column(n int, all int64, calls []int64, names, classes []str
 		}
 	}
 	return rects
+}
+
+// apart is how far the words of a column stand from each other, at least.
+const apart = 11.0
+
+// spread moves words that would stand over each other: down first, then up from
+// the lower edge.
+func (c *flowChart) spread() {
+	for column := range columns {
+		var of []*node
+		for i := range c.Nodes {
+			if c.Nodes[i].Column == column {
+				of = append(of, &c.Nodes[i])
+			}
+		}
+		for i := 1; i < len(of); i++ {
+			of[i].At = max(of[i].At, of[i-1].At+apart)
+		}
+		edge := boxHeight - apart/2
+		for i := len(of) - 1; i >= 0; i-- {
+			of[i].At = min(of[i].At, edge)
+			edge = of[i].At - apart
+		}
+	}
 }
 
 // band draws calls from column n to the next.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,9 +20,23 @@ import (
 
 var noon = time.Date(2031, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// day is a store with a day of calls of several tools, the same each time.
+// day is a store with a day of calls of several tools, the same each time. It is
+// made once and only read.
 func day(t testing.TB) string {
-	return stored(t, func(observe func(toolguard.Event)) {
+	t.Helper()
+	made, err := theDay()
+	require.NoError(t, err)
+	return made
+}
+
+var theDay = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "report")
+	if err != nil {
+		return "", err
+	}
+	cleanups = append(cleanups, func() { os.RemoveAll(dir) })
+	name := filepath.Join(dir, "events.db")
+	return name, fill(name, func(observe func(toolguard.Event)) {
 		random := rand.New(rand.NewPCG(1, 2))
 		ref := uint64(1)
 		for minute := range 48 * 60 {
@@ -38,6 +54,16 @@ func day(t testing.TB) string {
 				Category: toolguard.CategoryUnavailable, Decision: toolguard.DecisionStop, Transitions: []toolguard.Transition{{From: from, To: state, At: at}}})
 		}
 	})
+})
+
+var cleanups []func()
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for _, f := range cleanups {
+		f()
+	}
+	os.Exit(status)
 }
 
 func callAt(at time.Time, tool string, ref uint64, random *rand.Rand, bad bool) toolguard.Event {
@@ -76,16 +102,22 @@ func callAt(at time.Time, tool string, ref uint64, random *rand.Rand, bad bool) 
 }
 
 // stored fills a store and returns its name.
-func stored(t testing.TB, fill func(observe func(toolguard.Event))) string {
+func stored(t testing.TB, with func(observe func(toolguard.Event))) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "events.db")
-	s, err := dial.Open(context.Background(), name)
-	require.NoError(t, err)
-	defer s.Close()
-	r, err := eventstore.NewRecorder(s, &eventstore.Options{Queue: 1 << 20})
-	require.NoError(t, err)
-	fill(func(e toolguard.Event) { r.Observe(context.Background(), e) })
-	require.NoError(t, r.Close(context.Background()))
-	require.Zero(t, r.Stats().Dropped)
+	require.NoError(t, fill(name, with))
 	return name
+}
+
+func fill(name string, with func(observe func(toolguard.Event))) error {
+	s, err := dial.Open(context.Background(), name)
+	if err != nil {
+		return err
+	}
+	r, err := eventstore.NewRecorder(s, &eventstore.Options{Queue: 1 << 20})
+	if err != nil {
+		return err
+	}
+	with(func(e toolguard.Event) { r.Observe(context.Background(), e) })
+	return errors.Join(r.Close(context.Background()), s.Close())
 }
