@@ -175,8 +175,7 @@ func (c *call) tellJournal(a *attempt, late *lateAnswer) {
 		return
 	}
 	late.line = c.auditLine(RecordLate)
-	late.line.Key, late.line.Token, late.line.Attempt = l.entry.Key, l.entry.Token, int(a.number)
-	late.line.Code, late.line.Outcome = late.code, late.outcome
+	late.line.Attempt, late.line.Code, late.line.Outcome = int(a.number), late.code, late.outcome
 	l.mu.Lock()
 	waits := !l.recorded
 	if waits {
@@ -189,7 +188,8 @@ func (c *call) tellJournal(a *attempt, late *lateAnswer) {
 }
 
 func (c *call) recordLate(late *lateAnswer) {
-	ctx, j, e := context.WithoutCancel(c.ctx), c.guard.journal, c.ledger.entry
+	ctx, j, e := context.WithoutCancel(c.ctx), c.guard.journal, c.ledger.entry // recorded: nobody writes it any more
+	late.line.Key, late.line.Token = e.Key, e.Token
 	settles := late.outcome == OutcomeSucceeded || late.outcome != OutcomeUnknown && !c.guard.info.mayRepeat(&e)
 	if e.State == StateUnknown && settles {
 		to := StateFailed
