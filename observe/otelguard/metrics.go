@@ -79,7 +79,7 @@ var eventInstruments = []Instrument{
 
 // watchedInstruments are read from what is watched.
 var watchedInstruments = []Instrument{
-	{metricBreaker, "1", "State of the tool's or dependency's breakers, the worst of all tenants: 0 closed, 1 half-open, 2 open.", []string{string(attrTool)}, "gauge"},
+	{metricBreaker, "{state}", "State of the tool's or dependency's breakers, the worst of all tenants: 0 closed, 1 half-open, 2 open.", []string{string(attrTool)}, "gauge"},
 	{metricRunning, "{attempt}", "Abandoned attempts that still run.", byTool, "gauge"},
 	{metricLost, "{event}", "Events that observers missed.", byTool, "counter"},
 	{metricStuck, "{callback}", "Host code that was given up on and has not returned.", byTool, "gauge"},

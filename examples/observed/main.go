@@ -1,0 +1,91 @@
+// Command observed puts four tools under a minute of mixed load and shows all
+// that can be seen of it: a few spans, metrics for Prometheus on
+// http://127.0.0.1:9464/metrics, alerts of a Monitor, and in the end the report of
+// what a store has kept. In the second third of the time the service behind the
+// tools misbehaves.
+//
+//	go run . -for 1m -html report.html
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/observe/eventstore/report"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "observed:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("observed", flag.ContinueOnError)
+	listen := flags.String("listen", "127.0.0.1:9464", "where Prometheus finds the metrics")
+	length := flags.Duration("for", time.Minute, "how long the load lasts")
+	html := flags.String("html", "", "also write the report as a page to this file")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "observed")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	store := filepath.Join(dir, "events.db")
+	s, err := start(ctx, config{listen: *listen, store: store, spans: stdout, alert: func(a toolguard.Alert) { announce(stdout, a) }})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "metrics on %s, load for %v\n", s.url, *length)
+	misbehave := func(on bool) *time.Timer {
+		after := *length / 3
+		if !on {
+			after *= 2
+		}
+		return time.AfterFunc(after, func() { s.service.misbehave(on) })
+	}
+	defer misbehave(true).Stop()
+	defer misbehave(false).Stop()
+	loaded, cancel := context.WithTimeout(ctx, *length)
+	defer cancel()
+	s.load(loaded)
+	if err := s.stop(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	return s.show(ctx, store, *html, stdout, stderr)
+}
+
+// show ends with the report, by the command that toolguard report is.
+func (o *observed) show(ctx context.Context, store, html string, stdout, stderr io.Writer) error {
+	fmt.Fprintln(stdout)
+	journal := func(context.Context, string) (toolguard.Journal, error) { return o.journal, nil }
+	args := []string{"-store", store, "-period", "10m", "-journal", "in memory"}
+	if html != "" {
+		args = append(args, "-html", html)
+	}
+	if report.Run(ctx, args, stdout, stderr, journal) != 0 {
+		return errors.New("no report")
+	}
+	return nil
+}
+
+func announce(to io.Writer, a toolguard.Alert) {
+	state := "ends"
+	if a.Firing {
+		state = "begins"
+	}
+	fmt.Fprintf(to, "alert %s: %s fails in %.0f%% of %d calls\n", state, a.Health.Tool, 100*a.Health.Rate, a.Health.Calls)
+}
