@@ -27,7 +27,7 @@ func TestMemoryPromises(t *testing.T) {
 	for _, c := range Cases() {
 		for _, v := range c.Variants {
 			for _, bound := range v.Bounds {
-				if !bound.Stretch && bound.ofMemory() {
+				if !bound.Stretch && bound.Over == "" && bound.ofMemory() {
 					t.Run(c.Name+"/"+v.Name, func(t *testing.T) { holds(t, c, v, bound) })
 				}
 			}
@@ -82,6 +82,9 @@ func TestBoundsHaveAPeer(t *testing.T) {
 		for _, v := range c.Variants {
 			for _, bound := range v.Bounds {
 				named(t, c, bound.Beside)
+				if bound.Over != "" {
+					named(t, c, bound.Over)
+				}
 			}
 		}
 	}

@@ -32,6 +32,7 @@ type Call func(context.Context) error
 // Bound is a promise, or, where all but Beside is zero, a comparison only.
 type Bound struct {
 	Beside  string  // the variant of the same case to compare with
+	Over    string  // taken off both first, time and allocations: what they add to it
 	Time    float64 // times the other's
 	Share   float64 // of the other's allocations
 	Nanos   int64   // per call

@@ -18,13 +18,16 @@ const (
 	Talking   = "guard, no observer, session"
 	Group     = "errgroup of guarded calls"
 	Batch     = "a batch of them"
+	Counted   = "guard, events only counted"
+	ByHand    = "guard, recorded by hand"
+	Watched   = "guard, observer"
 )
 
 // Cases returns all there is to measure.
 func Cases() []Case {
-	return []Case{
+	return append([]Case{
 		plain(), parallel(), schema(), aroundJSON(), failures(), refusal(), conversation(), batch(),
-	}
+	}, watching()...)
 }
 
 func plain() Case {

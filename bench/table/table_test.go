@@ -31,6 +31,19 @@ func TestVerdictMarksEachTerm(t *testing.T) {
 	assert.Equal(t, "+ ≤ 50 ns over, + ≤ 1 allocs over", costly.String())
 }
 
+// What is added is compared without what both stand on.
+func TestVerdictOnWhatIsAdded(t *testing.T) {
+	t.Parallel()
+	at := func(name string, nanos float64, allocs int64) *row {
+		return &row{c: bench.Case{Name: "x"}, v: bench.Variant{Name: name}, procs: 1, nanos: []float64{nanos}, allocs: allocs}
+	}
+	own := at("own", 190, 9)
+	rows := []*row{at("base", 100, 5), at("hand", 150, 7), own}
+	v := own.judge(rows, bench.Bound{Beside: "hand", Over: "base", Time: 1.5, Share: 1.5})
+	assert.InDelta(t, 1.8, v.ratio, 1e-9)
+	assert.Equal(t, "≤ 1.50× over, ≤ 1.50× allocs over", v.String())
+}
+
 func TestReplaceTouchesOnlyTheTable(t *testing.T) {
 	t.Parallel()
 	text := "above\n" + openMark + "old\n" + closeMark + "below\n"
