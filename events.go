@@ -3,6 +3,7 @@ package toolguard
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,27 +44,67 @@ func newEvents(o Observer, p ObservePolicy, n *counters) *events {
 	return e
 }
 
-// startSpan asks the observer for a span. The context stays what it was if the
-// observer starts none, or misbehaves.
-func (e *events) startSpan(ctx context.Context, event Event) (context.Context, func(Event)) {
-	type span struct {
-		ctx context.Context
-		end func(Event)
-	}
-	started := make(chan span, 1)
-	e.isolate(0, func(*atomic.Uint32) {
-		child, end := e.spans.Start(ctx, event)
-		started <- span{child, end}
-	})
-	select {
-	case s := <-started:
-		if s.ctx != nil {
-			return spanContext{ctx, s.ctx}, s.end
+// spanStart is the observer being asked for a span, on a goroutine of its own. It
+// is made in one piece: most calls of an observed tool need two.
+type spanStart struct {
+	spanContext // of the call, and what the observer adds
+	events      *events
+	event       Event
+	run         atomic.Uint32 // as in isolate
+	answered    atomic.Bool
+	awaited     atomic.Pointer[chan struct{}] // made if it takes its time
+	end         func(Event)
+}
+
+func (s *spanStart) ask() {
+	growStack()
+	defer func() {
+		_ = recover()
+		s.events.back(&s.run)
+		s.answered.Store(true)
+		if c := s.awaited.Load(); c != nil {
+			close(*c)
 		}
-		return ctx, s.end
-	default:
-		return ctx, nil
+	}()
+	s.span, s.end = s.events.spans.Start(s.Context, s.event)
+}
+
+// startSpan asks the observer for a span. The context stays what it was if the
+// observer starts none, or misbehaves. Mostly the answer is there as soon as the
+// goroutine has had its turn: only an observer that takes its time is timed.
+func (e *events) startSpan(s *spanStart) (context.Context, func(Event)) {
+	if e.stuck.Load() > 0 {
+		return s.Context, nil
 	}
+	s.events = e
+	go s.ask()
+	for range 4 {
+		runtime.Gosched()
+		if s.answered.Load() {
+			return s.said()
+		}
+	}
+	awaited := make(chan struct{})
+	if s.awaited.Store(&awaited); s.answered.Load() {
+		return s.said()
+	}
+	timer := time.NewTimer(e.policy.Patience)
+	defer timer.Stop()
+	select {
+	case <-awaited:
+		return s.said()
+	case <-timer.C:
+		e.overdue(&s.run)
+		return s.Context, nil
+	}
+}
+
+func (s *spanStart) said() (context.Context, func(Event)) {
+	s.event = Event{} // the context lives as long as the call
+	if s.span == nil {
+		return s.Context, s.end
+	}
+	return &s.spanContext, s.end
 }
 
 // spanContext adds the values of a span to the context of a call, which ends
@@ -75,14 +116,14 @@ type spanContext struct {
 
 // Value implements [context.Context]. Where the span's context panics, it has
 // nothing to say.
-func (s spanContext) Value(key any) any {
+func (s *spanContext) Value(key any) any {
 	if v := s.ofSpan(key); v != nil {
 		return v
 	}
 	return s.Context.Value(key)
 }
 
-func (s spanContext) ofSpan(key any) (v any) {
+func (s *spanContext) ofSpan(key any) (v any) {
 	defer func() {
 		if recover() != nil {
 			v = nil

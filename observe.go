@@ -262,9 +262,9 @@ func (a *attempt) startSpan() {
 // span asks the observer for a span; end is nil if there is none.
 func (c *call) span(kind EventKind) (ctx context.Context, end func(Event)) {
 	if e := c.guard.events; e != nil && e.spans != nil {
-		var begun Event
-		c.describe(&begun, kind, time.Now())
-		return e.startSpan(c.ctx, begun)
+		s := &spanStart{spanContext: spanContext{Context: c.ctx}}
+		c.describe(&s.event, kind, time.Now())
+		return e.startSpan(s)
 	}
 	return c.ctx, nil
 }

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/toolguard-go/toolguard"
@@ -150,5 +151,37 @@ func TestHostileNamesAreBounded(t *testing.T) {
 	assert.NotContains(t, span.Name, "\x1b")
 	for _, a := range span.Attributes {
 		assert.Less(t, len(a.Value.Emit()), 1000, a.Key)
+	}
+}
+
+// stuckExporter never comes back from an export.
+type stuckExporter struct{ release chan struct{} }
+
+func (e stuckExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
+	<-e.release
+	return nil
+}
+
+func (stuckExporter) Shutdown(context.Context) error { return nil }
+
+// An exporter that hangs, even inside of the span's end, costs events and no call
+// its time: with a queue nothing, without one the observer's patience, once.
+func TestAStuckExporterSlowsNoCall(t *testing.T) {
+	t.Parallel()
+	for queue, limit := range map[int]time.Duration{100: 0, 0: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			stuck := stuckExporter{make(chan struct{})}
+			o, err := otelguard.New(&otelguard.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(stuck))})
+			require.NoError(t, err)
+			g, err := toolguard.New(reader("weather", says("sun")), &toolguard.Options{Observer: o, Observe: toolguard.ObservePolicy{Queue: queue}})
+			require.NoError(t, err)
+			began := time.Now()
+			for range 1000 {
+				require.True(t, g.Do(t.Context(), toolguard.Call{}).OK)
+			}
+			assert.Equal(t, limit, time.Since(began))
+			assert.Positive(t, g.Stats().LostEvents)
+			close(stuck.release)
+		})
 	}
 }

@@ -2,6 +2,7 @@ package otelguard
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -58,8 +59,16 @@ func finish(span trace.Span, e *toolguard.Event) {
 	if !e.OK {
 		span.SetStatus(codes.Error, e.Category.String())
 	}
+	if time.Since(e.Time) < atOnce {
+		span.End()
+		return
+	}
 	span.End(trace.WithTimestamp(e.Time))
 }
+
+// atOnce is how soon an event must come for its span to end now: an instant given
+// as an option costs as much as a few attributes.
+const atOnce = 100 * time.Microsecond
 
 // lateSpan is one of its own: the attempt's has ended, and is linked.
 func (o *Observer) lateSpan(ctx context.Context, t *tool, e *toolguard.Event) {
