@@ -44,8 +44,6 @@ func byHand(around func(ctx context.Context, do func(context.Context) toolguard.
 	}
 }
 
-func asItIs(f toolFunc) toolFunc { return f }
-
 // infoLogger writes nothing of a success.
 func infoLogger() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo}))

@@ -108,7 +108,7 @@ func masked(a attribute.KeyValue) string {
 	case "toolguard.incident", "toolguard.key.digest", "toolguard.schema.digest":
 		return "…"
 	}
-	return a.Value.Emit()
+	return a.Value.String()
 }
 
 // measured renders what was counted.
