@@ -48,7 +48,7 @@ type call struct {
 	renewed  bool // Refresh was asked
 
 	// For the events.
-	ref      uint64
+	salt     [3]byte // of ref
 	stage    Stage
 	decided  Decision
 	untold   bool          // the last attempt's event is not delivered
@@ -134,13 +134,24 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 		c.introduce()
 	}
 	if g.events != nil {
-		c.ref = rand.Uint64() | 1
+		n := rand.Uint32()
+		c.salt = [3]byte{byte(n), byte(n >> 8), byte(n >> 16)}
 	}
 	g.counters.calls.Add(1)
 	g.budget.call(c.began)
 	c.meet()
 	c.openSpan()
 	return c
+}
+
+// ref is the random number of the call: when it began, to the nanosecond, and three
+// bytes of chance, well mixed (the finalizer of SplitMix64). Eight bytes more would
+// put the call into the next class of sizes.
+func (c *call) ref() uint64 {
+	z := uint64(c.began.UnixNano()) ^ (uint64(c.salt[0])|uint64(c.salt[1])<<8|uint64(c.salt[2])<<16)<<40
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return (z ^ z>>31) | 1
 }
 
 // await waits for the answer. If the caller gives up first, the attempt that runs

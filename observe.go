@@ -215,9 +215,9 @@ func (c *call) describe(e *Event, kind EventKind, at time.Time) {
 	e.Tool, e.ToolVersion, e.Source, e.Effect = g.info.Name, g.info.Version, g.info.Source, g.info.Effect
 	e.SchemaDigest, e.NotEnforced = g.args.digest, g.args.notEnforced
 	e.CallID, e.Scope, e.Digest, e.Deadline = c.in.ID, *c.scope, c.digest, c.effectiveDeadline()
-	e.Ref, e.Key, e.Description = c.ref, c.keyIfMade(), g.info.Description
+	e.Ref, e.Key, e.Description = c.ref(), c.keyIfMade(), g.info.Description
 	if c.outer != nil {
-		e.Within = c.outer.call.ref
+		e.Within = c.outer.call.ref()
 	}
 	if c.nobodys() {
 		e.Tool = c.toolName()
