@@ -165,3 +165,20 @@ func TestUnknownVersion(t *testing.T) {
 		assert.ErrorContains(t, err, "7")
 	}
 }
+
+// A report may read while a program writes.
+func TestReadingBesideWriting(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "live.db")
+	r := recorder(t, open(t, name), eventstore.Options{Every: time.Millisecond})
+	require.Eventually(t, func() bool {
+		r.Observe(t.Context(), call(noon, "pay", toolguard.CodeServerError, 1))
+		s, err := dial.Read(t.Context(), name)
+		require.NoError(t, err)
+		defer s.Close()
+		found, err := s.Records(t.Context(), eventstore.Query{})
+		require.NoError(t, err)
+		return len(found) > 20
+	}, 30*time.Second, time.Millisecond)
+	assert.NoError(t, r.Stats().Err)
+}

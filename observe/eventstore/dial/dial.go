@@ -34,13 +34,14 @@ func Read(ctx context.Context, name string) (*eventstore.DB, error) {
 	return open(ctx, name, "ro", eventstore.ReadOnly)
 }
 
+// readable looks without opening: where a process has a SQLite file open, closing
+// it by other means gives up SQLite's locks.
 func readable(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
 		return fmt.Errorf("eventstore: %w", err)
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
+	case info.IsDir():
 		return fmt.Errorf("eventstore: %s is a directory", name)
 	}
 	return nil

@@ -42,7 +42,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, journal O
 	tool := c.flags.String("tool", "", "the only tool")
 	asJSON := c.flags.Bool("json", false, "JSON in place of tables")
 	html := c.flags.String("html", "", "write a page to this file")
-	if status := c.parse(args, 0); status != exitFound {
+	if status, done := c.parse(args, 0, stdout); done {
 		return status
 	}
 	end := time.Now()
@@ -82,7 +82,7 @@ CALL_OR_KEY is a call ID, a key, the incident of an answer, a digest, or RUN/STE
 func RunTrace(ctx context.Context, args []string, stdout, stderr io.Writer, journal OpenJournal) int {
 	c := newCommand("trace", traceUsage, stderr, journal)
 	asJSON := c.flags.Bool("json", false, "JSON in place of text")
-	if status := c.parse(args, 1); status != exitFound {
+	if status, done := c.parse(args, 1, stdout); done {
 		return status
 	}
 	return c.with(ctx, func(s eventstore.Store, j toolguard.Journal) error {
@@ -108,25 +108,24 @@ func RunTrace(ctx context.Context, args []string, stdout, stderr io.Writer, jour
 // command is what both have in common.
 type command struct {
 	flags          *flag.FlagSet
+	usage          string
 	store, journal *string
 	stderr         io.Writer
 	open           OpenJournal
 }
 
 func newCommand(name, usage string, stderr io.Writer, open OpenJournal) *command {
-	c := &command{flags: flag.NewFlagSet(name, flag.ContinueOnError), stderr: stderr, open: open}
-	c.flags.SetOutput(stderr)
-	c.flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		c.flags.PrintDefaults()
-	}
+	c := &command{flags: flag.NewFlagSet(name, flag.ContinueOnError), usage: usage, stderr: stderr, open: open}
+	c.flags.SetOutput(io.Discard) // what is to be said depends on the error
+	c.flags.Usage = func() {}
 	c.store = c.flags.String("store", "", "the store of events")
 	c.journal = c.flags.String("journal", "", "the journal's store; if empty, none is asked")
 	return c
 }
 
-// parse allows flags behind the arguments too: people write them there.
-func (c *command) parse(args []string, want int) int {
+// parse allows flags behind the arguments too: people write them there. It reports
+// whether that was all.
+func (c *command) parse(args []string, want int, stdout io.Writer) (status int, done bool) {
 	err := c.flags.Parse(args)
 	if err == nil && c.flags.NArg() > want {
 		rest := c.flags.Args()
@@ -134,14 +133,26 @@ func (c *command) parse(args []string, want int) int {
 	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		return exitUsage
-	case err != nil:
-		return exitUsage
-	case *c.store == "" || c.flags.NArg() != want:
-		c.flags.Usage()
-		return exitUsage
+		c.help(stdout)
+		return exitFound, true
+	case err == nil && *c.store == "":
+		err = errors.New("-store is missing")
+	case err == nil && c.flags.NArg() != want:
+		err = fmt.Errorf("%d arguments, want %d", c.flags.NArg(), want)
 	}
-	return exitFound
+	if err == nil {
+		return exitFound, false
+	}
+	c.fail(exitUsage, err)
+	c.help(c.stderr)
+	return exitUsage, true
+}
+
+func (c *command) help(to io.Writer) {
+	fmt.Fprint(to, c.usage)
+	c.flags.SetOutput(to)
+	c.flags.PrintDefaults()
+	c.flags.SetOutput(io.Discard)
 }
 
 func (c *command) fail(status int, err error) int {

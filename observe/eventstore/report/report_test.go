@@ -103,7 +103,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 		status int
 		says   string
 	}{
-		{nil, 2, "usage: toolguard report"},
+		{nil, 2, "-store is missing"},
 		{[]string{"-store", store, "extra"}, 2, "usage:"},
 		{[]string{"-nonsense"}, 2, "usage:"},
 		{[]string{"-store", store, "-period", "-1h"}, 2, "-period -1h"},
@@ -121,6 +121,10 @@ func TestWrongUseIsExplained(t *testing.T) {
 	status, _, errs := run(t, tracing, "-store", store, "call_9")
 	assert.Equal(t, 1, status)
 	assert.Contains(t, errs, "no such call")
+	status, help, errs := run(t, reporting, "-h")
+	assert.Zero(t, status)
+	assert.Contains(t, help, "usage: toolguard report")
+	assert.Empty(t, errs)
 	status, _, errs = run(t, tracing, "-store", store)
 	assert.Equal(t, 2, status)
 	assert.Contains(t, errs, "usage: toolguard trace")
