@@ -66,3 +66,33 @@ func TestEventsKnowTheApproval(t *testing.T) {
 		assert.Equal(t, time.Hour, calls[1].ApprovalWait)
 	})
 }
+
+// slowStarter does not come back from starting a span until it is released.
+type slowStarter struct {
+	eventLog
+	release chan struct{}
+}
+
+func (s *slowStarter) Start(ctx context.Context, _ toolguard.Event) (context.Context, func(toolguard.Event)) {
+	<-s.release
+	return ctx, nil
+}
+
+// An observer that hangs in Start is waited for once, and what it misses counted.
+func TestAnObserverThatHangsInStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &slowStarter{release: make(chan struct{})}
+		g := guardOf(t, toolOf(toolguard.ReadOnly, answers("fine")), &toolguard.Options{Observer: o})
+		assert.Equal(t, time.Second, took(func() {
+			for range 3 {
+				assert.True(t, do(g).OK)
+			}
+		}), "its patience, once")
+		assert.EqualValues(t, 6, g.Stats().LostEvents)
+		close(o.release)
+		synctest.Wait()
+		assert.True(t, do(g).OK)
+		assert.Len(t, o.of(toolguard.EventCall), 1, "it is asked again once it is back")
+	})
+}
