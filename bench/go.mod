@@ -7,7 +7,6 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/stretchr/testify v1.12.1
 	github.com/toolguard-go/toolguard v0.0.0
-	golang.org/x/sync v0.25.0
 	github.com/toolguard-go/toolguard/observe/eventstore v0.0.0
 	github.com/toolguard-go/toolguard/observe/otelguard v0.0.0
 	go.opentelemetry.io/otel v1.47.0
@@ -15,6 +14,7 @@ require (
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
+	golang.org/x/sync v0.25.0
 )
 
 require go.yaml.in/yaml/v3 v3.0.5 // indirect
