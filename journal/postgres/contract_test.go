@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -90,7 +91,10 @@ var strangeTexts = []string{
 }
 
 func keepsStrangeText(t *testing.T, j toolguard.Journal) {
-	long := strings.Repeat("0123456789", 100_000) // more than an index holds
+	var long string // more than an index holds
+	for range 300 {
+		long += rand.Text()
+	}
 	for i, s := range strangeTexts {
 		e := entry(s, toolguard.StatePending)
 		e.Group, e.Tool, e.CallID, e.ToolVersion, e.Result = s+long, s, s, s, json.RawMessage(s)

@@ -130,20 +130,3 @@ func arrays(records []toolguard.Record) ([]any, error) {
 	}
 	return columns, nil
 }
-
-// recordsAt begins a statement that inserts the records v, stamped with an instant.
-func (s *statements) recordsAt(instant string) string {
-	values := list(recordColumns, func(_ int, c column) string { return "v." + c.name + "::" + c.kind })
-	return fmt.Sprintf("INSERT INTO %s (at, %s) SELECT %s, %s", s.records, names(recordColumns), instant, values)
-}
-
-// unnested are the records v, of which each column is a parameter.
-func unnested(first int) string {
-	values := list(recordColumns, func(i int, c column) string {
-		if c.kind == "jsonb" {
-			c.kind = "text"
-		}
-		return fmt.Sprintf("$%d::%s[]", first+i-1, c.kind)
-	})
-	return fmt.Sprintf("unnest(%s) WITH ORDINALITY AS v (%s, ordinality)", values, names(recordColumns))
-}

@@ -27,8 +27,7 @@ func names(columns []column) string {
 // statements are the journal's SQL, with the schema's name in it.
 type statements struct {
 	entries, records      string // the tables
-	insert, replace       string
-	append                string
+	one, many             form
 	take                  string
 	lastRecord            string
 	pruneOld, pruneLonely string
@@ -67,9 +66,7 @@ func newStatements(schema string) *statements {
 	table := func(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
 	first := fmt.Sprintf(durable, lockOf(schema, "records"))
 	s := &statements{entries: table("toolguard_entries"), records: table("toolguard_records")}
-	s.insert = first + s.insertion()
-	s.replace = first + s.replacement()
-	s.append = first + s.appending()
+	s.one, s.many = s.formOf(first, oneRecord), s.formOf(first, manyRecords)
 	s.take = first + s.taking()
 	s.lastRecord = fmt.Sprintf(lastRecord, lockOf(schema, "records"))
 	s.pruneOld, s.pruneLonely = s.pruningOld(), s.pruningLonely()
