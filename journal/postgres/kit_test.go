@@ -63,7 +63,7 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 	return c
 }
 
-func exec(t testing.TB, dsn, statement string, args ...any) {
+func run(t testing.TB, dsn, statement string, args ...any) {
 	t.Helper()
 	_, err := connect(t, dsn).Exec(t.Context(), statement, args...)
 	require.NoError(t, err, statement)
