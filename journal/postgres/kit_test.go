@@ -57,7 +57,7 @@ func private(t testing.TB, settings ...string) *pgtest.Server {
 // connect is a connection of the test's own.
 func connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
-	c, err := pgx.Connect(t.Context(), dsn)
+	c, err := pgx.Connect(context.WithoutCancel(t.Context()), dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	return c
@@ -65,7 +65,7 @@ func connect(t testing.TB, dsn string) *pgx.Conn {
 
 func run(t testing.TB, dsn, statement string, args ...any) {
 	t.Helper()
-	_, err := connect(t, dsn).Exec(t.Context(), statement, args...)
+	_, err := connect(t, dsn).Exec(context.WithoutCancel(t.Context()), statement, args...)
 	require.NoError(t, err, statement)
 }
 
