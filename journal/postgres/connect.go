@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -80,15 +78,15 @@ func checkServer(ctx context.Context, c *pgxpool.Conn) error {
 	case err != nil:
 		return err
 	case version < oldest:
-		return fmt.Errorf("the server's version is %d, want %d or newer", version, oldest)
+		return certainly("the server's version is %d, want %d or newer", version, oldest)
 	case standby:
-		return errors.New("the server is a standby: connect to the primary")
+		return certainly("the server is a standby: connect to the primary")
 	case readOnly:
-		return errors.New("the session is read-only (default_transaction_read_only)")
+		return certainly("the session is read-only (default_transaction_read_only)")
 	case !fsync:
-		return errors.New("the server runs with fsync off: what is committed would be lost with the power")
+		return certainly("the server runs with fsync off: what is committed would be lost with the power")
 	case encoding != "UTF8":
-		return fmt.Errorf("the database's encoding is %s, want UTF8", encoding)
+		return certainly("the database's encoding is %s, want UTF8", encoding)
 	}
 	return nil
 }

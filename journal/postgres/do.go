@@ -135,14 +135,16 @@ func unanswered(err error) bool {
 	if errors.As(err, &answer) {
 		return answer.SeverityUnlocalized != "ERROR"
 	}
-	var damage damaged
-	return !errors.As(err, &damage)
+	var own certain
+	return !errors.As(err, &own)
 }
 
-// damaged is an error of what was read, not of reading it.
-type damaged struct{ error }
+// certain is an error of this package's own, about what the server has answered.
+type certain struct{ error }
 
-func (e damaged) Unwrap() error { return e.error }
+func (e certain) Unwrap() error { return e.error }
+
+func certainly(format string, args ...any) error { return certain{fmt.Errorf(format, args...)} }
 
 // named says which package an error comes from.
 func named(err error) error { return fmt.Errorf("toolguard/postgres: %w", err) }

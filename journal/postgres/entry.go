@@ -113,10 +113,10 @@ func raw(s *string) json.RawMessage {
 func (r *entryRow) entry() (toolguard.Entry, error) {
 	e := r.Entry
 	if err := json.Unmarshal([]byte(r.rest), &e); err != nil {
-		return toolguard.Entry{}, damaged{fmt.Errorf("entry %q: %w", e.Key, err)}
+		return toolguard.Entry{}, certainly("entry %q: %w", e.Key, err)
 	}
 	if err := e.State.UnmarshalText([]byte(r.state)); err != nil {
-		return toolguard.Entry{}, damaged{fmt.Errorf("entry %q: %w", e.Key, err)}
+		return toolguard.Entry{}, certainly("entry %q: %w", e.Key, err)
 	}
 	eachString(&e, unspell)
 	e.Token, e.Generation, e.Due = uint64(r.token), int(r.generation), time.Duration(r.due)

@@ -88,7 +88,7 @@ func (r *recordRow) record() (toolguard.Record, error) {
 		}
 	}
 	if err != nil {
-		return toolguard.Record{}, damaged{fmt.Errorf("record %d: %w", r.seq, err)}
+		return toolguard.Record{}, certainly("record %d: %w", r.seq, err)
 	}
 	record.Code = toolguard.Code(r.code)
 	eachString(&record, unspell)

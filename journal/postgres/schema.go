@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,6 +16,9 @@ var schema1 string
 // migrations lead from one version of the tables to the next; the first makes
 // version 1. One that has been released is never changed.
 var migrations = []string{schema1}
+
+// versions is the table of them.
+const versions = "toolguard_schema"
 
 // part is the row of toolguard_schema that counts the journal's versions. What else
 // toolguard keeps in a schema has rows of its own.
@@ -47,17 +49,19 @@ type querier interface {
 
 // version is 0 where there is no journal.
 func version(ctx context.Context, q querier, schema string) (have int, err error) {
-	table := pgx.Identifier{schema, "toolguard_schema"}.Sanitize()
+	// to_regclass would answer from what the session believes, which another may
+	// just have changed.
+	const look = "SELECT EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2)"
 	var there bool
-	if err := q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", table).Scan(&there); err != nil || !there {
+	if err := q.QueryRow(ctx, look, schema, versions).Scan(&there); err != nil || !there {
 		return 0, err
 	}
-	err = q.QueryRow(ctx, "SELECT version FROM "+table+" WHERE part = $1", part).Scan(&have)
+	err = q.QueryRow(ctx, "SELECT version FROM "+pgx.Identifier{schema, versions}.Sanitize()+" WHERE part = $1", part).Scan(&have)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil
 	case err == nil && (have < 1 || have > len(migrations)):
-		return 0, fmt.Errorf("the tables in schema %q have version %d, and this program knows up to %d: it needs a newer toolguard", schema, have, len(migrations))
+		return 0, certainly("the tables in schema %q have version %d, and this program knows up to %d: it needs a newer toolguard", schema, have, len(migrations))
 	}
 	return have, err
 }
@@ -75,14 +79,14 @@ func advance(ctx context.Context, tx pgx.Tx, schema string, have int) error {
 	if !there { // IF NOT EXISTS asks for the right to create one in any case
 		statements = append([]string{"CREATE SCHEMA " + name}, statements...)
 	}
-	statements = append(statements, "CREATE TABLE IF NOT EXISTS toolguard_schema (part text PRIMARY KEY, version integer NOT NULL)")
+	statements = append(statements, "CREATE TABLE IF NOT EXISTS "+versions+" (part text PRIMARY KEY, version integer NOT NULL)")
 	statements = append(statements, migrations[have:]...)
 	for _, s := range statements {
 		if _, err := tx.Conn().PgConn().Exec(ctx, s).ReadAll(); err != nil {
 			return whose(err, schema)
 		}
 	}
-	_, err := tx.Exec(ctx, "INSERT INTO toolguard_schema (part, version) VALUES ($1, $2) ON CONFLICT (part) DO UPDATE SET version = EXCLUDED.version", part, len(migrations))
+	_, err := tx.Exec(ctx, "INSERT INTO "+versions+" (part, version) VALUES ($1, $2) ON CONFLICT (part) DO UPDATE SET version = EXCLUDED.version", part, len(migrations))
 	return err
 }
 
@@ -90,7 +94,7 @@ func advance(ctx context.Context, tx pgx.Tx, schema string, have int) error {
 func whose(err error, schema string) error {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) && answer.Code == duplicateTable {
-		return fmt.Errorf("schema %q has tables of another program by the journal's names, choose another in Options.Schema: %w", schema, err)
+		return certainly("schema %q has tables of another program by the journal's names, choose another in Options.Schema: %w", schema, err)
 	}
 	return err
 }
