@@ -26,7 +26,7 @@ func command(t *testing.T, name string) string {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		require.Empty(t, os.Getenv("TOOLGUARD_TEST_PROGRAMS"), "no %s", name)
+		require.Empty(t, os.Getenv("TOOLGUARD_TEST_MUST_RUN"), "no %s", name)
 		t.Skipf("no %s on this machine: the distribution's package prometheus has it", name)
 	}
 	return path

@@ -33,7 +33,7 @@ func browser(t *testing.T) string {
 			return path
 		}
 	}
-	require.Empty(t, os.Getenv("TOOLGUARD_TEST_PROGRAMS"), "no Chromium")
+	require.Empty(t, os.Getenv("TOOLGUARD_TEST_MUST_RUN"), "no Chromium")
 	t.Skip("no Chromium on this machine: the distribution's package chromium has it")
 	return ""
 }
