@@ -17,9 +17,9 @@ type Fault struct {
 	Code toolguard.Code
 	// Acts says that the tool has its effect although it fails.
 	Acts bool
-	// MaybeMore says that an answer as definite as this one means no effect from a
-	// tool that makes a single request. With Acts the fault is not for those.
-	MaybeMore bool
+	// Proves says that this proves, of a tool that makes a single request, that
+	// nothing was done. With Acts the fault is not for such tools.
+	Proves bool
 	// Deaf says that the tool takes no notice of its context.
 	Deaf bool
 	// Secrets are parts of the cause that no model may read.
@@ -33,6 +33,12 @@ func Failure(name string, code toolguard.Code, make func() error) Fault {
 		Name: name, Code: code, Secrets: secrets,
 		Step: func(*Run) (toolguard.Result, error) { return toolguard.Result{}, make() },
 	}
+}
+
+// proof says that the fault proves something.
+func (f Fault) proof() Fault {
+	f.Proves = true
+	return f
 }
 
 // AfterActing returns the same fault of a tool that has had its effect before.
@@ -57,7 +63,7 @@ func Faults() []Fault {
 // losesAnswer reports whether a tool may have acted before it fails like this.
 // What an author says of the outcome is taken at its word, so those are out.
 func (f *Fault) losesAnswer() bool {
-	return f.Code != "" && !strings.HasPrefix(f.Name, "author:")
+	return f.Code != "" && f.Code != anyCode && !f.Acts && !strings.HasPrefix(f.Name, "author:")
 }
 
 // FaultNamed returns the fault of the catalogue with this name, for a test about
@@ -89,4 +95,4 @@ const (
 	secretDSN   = "postgres://billing:" + secretPass + "@" + secretHost + ":" + secretPort + "/ledger"
 )
 
-var secrets = []string{secretHost, secretAddr, secretToken, secretPath, secretQuery, secretPass, "goroutine ", "runtime error", "0xc000"}
+var secrets = []string{secretHost, secretAddr, secretToken, secretPath, secretQuery, secretPass, "goroutine ", "0xc000"}

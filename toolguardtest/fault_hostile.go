@@ -91,7 +91,7 @@ func runFaults() []Fault {
 		fault("hangs until told to stop", toolguard.CodeAttemptTimeout, Obey()),
 		deaf("hangs and cannot be stopped", toolguard.CodeAbandoned, Ignore(OK("released"))),
 		deaf("acts, hangs and cannot be stopped", toolguard.CodeAbandoned, Commit(Ignore(Fail(errors.New("released"))))).acting(),
-		deaf("succeeds after it was abandoned", toolguard.CodeAbandoned, Late(time.Hour, OK("too late"))),
+		deaf("succeeds after it was abandoned", toolguard.CodeAbandoned, Late(time.Hour, OK("too late"))).acting(),
 		fault("slow", "", Slow(200*time.Millisecond, OK("done"))),
 		fault("fails once", "", Flaky(1, refused(), OK("done"))).flaky(),
 		fault("fails twice", "", Flaky(2, refused(), OK("done"))).flaky(),

@@ -56,8 +56,7 @@ func httpFaults() []Fault {
 		retryAfterDate("http 429, retry-after a date", 5*time.Second),
 		retryAfterDate("http 429, retry-after a date in the past", -time.Hour),
 	} {
-		f.MaybeMore = true
-		faults = append(faults, f)
+		faults = append(faults, f.proof())
 	}
 	return faults
 }

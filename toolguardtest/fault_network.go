@@ -21,7 +21,7 @@ func networkFaults() []Fault {
 	return []Fault{
 		Failure("connection refused", toolguard.CodeConnectionRefused, func() error {
 			return sent(onAddress("dial", os.NewSyscallError("connect", syscall.ECONNREFUSED)))
-		}),
+		}).proof(),
 		Failure("connection reset", toolguard.CodeConnectionLost, func() error {
 			return sent(onAddress("read", os.NewSyscallError("read", syscall.ECONNRESET)))
 		}),
@@ -34,20 +34,20 @@ func networkFaults() []Fault {
 		}),
 		Failure("no route to host", toolguard.CodeConnectionRefused, func() error {
 			return sent(onAddress("dial", os.NewSyscallError("connect", syscall.EHOSTUNREACH)))
-		}),
+		}).proof(),
 		Failure("timeout of the client", toolguard.CodeDownstreamTimeout, func() error {
 			return sent(onAddress("read", os.ErrDeadlineExceeded))
 		}),
 		Failure("deadline of another context", toolguard.CodeDownstreamTimeout, func() error { return sent(context.DeadlineExceeded) }),
 		Failure("dns: no such host", toolguard.CodeDNSFailure, func() error {
 			return sent(onAddress("dial", &net.DNSError{Err: "no such host", Name: secretHost, Server: secretAddr + ":53", IsNotFound: true}))
-		}),
+		}).proof(),
 		Failure("dns: timeout", toolguard.CodeDNSFailure, func() error {
 			return sent(onAddress("dial", &net.DNSError{Err: "i/o timeout", Name: secretHost, Server: secretAddr + ":53", IsTimeout: true, IsTemporary: true}))
-		}),
+		}).proof(),
 		Failure("tls: unknown authority", toolguard.CodeTLSFailure, func() error {
 			return sent(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}})
-		}),
+		}).proof(),
 		Failure("tls: wrong host", toolguard.CodeTLSFailure, func() error {
 			return sent(x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"other." + secretHost}}, Host: secretHost})
 		}),
@@ -74,12 +74,15 @@ func localFaults() []Fault {
 		}),
 		Failure("too many open files", toolguard.CodeResourceExhausted, func() error {
 			return onAddress("dial", os.NewSyscallError("socket", syscall.EMFILE))
-		}),
+		}).proof(),
 		Failure("text with a secret", toolguard.CodeUnknownError, func() error {
 			return errors.New("billing failed for Authorization: Bearer " + secretToken)
 		}),
 		Failure("text with a connection string", toolguard.CodeUnknownError, func() error {
 			return errors.New("cannot use " + secretDSN)
+		}),
+		Failure("text with a query", toolguard.CodeUnknownError, func() error {
+			return errors.New("exec: " + secretQuery + " (id, card) VALUES (7, '" + secretPass + "')")
 		}),
 		Failure("text of a network error", toolguard.CodeConnectionRefused, func() error {
 			return errors.New("dial tcp " + secretAddr + ":" + secretPort + ": connect: connection refused")

@@ -52,7 +52,7 @@ func rpcFaults() []Fault {
 		{16, "unauthenticated", toolguard.CodeAuthExpired, true},
 	} {
 		f := Failure("grpc "+row.name, row.code, func() error { return RPCStatus(row.number) })
-		f.MaybeMore = row.definite
+		f.Proves = row.definite
 		faults = append(faults, f)
 	}
 	return faults
@@ -80,9 +80,9 @@ func sqlFaults() []Fault {
 		state("completion unknown", "40003", toolguard.CodeUnknownError),
 		state("administrator shutdown", "57P01", toolguard.CodeConnectionLost),
 		state("too many connections", "53300", toolguard.CodeResourceExhausted),
-		Failure("sql bad connection", toolguard.CodeConnectionLost, func() error { return fmt.Errorf("%s: %w", secretDSN, driver.ErrBadConn) }),
+		Failure("sql bad connection", toolguard.CodeConnectionLost, func() error { return fmt.Errorf("%s: %w", secretDSN, driver.ErrBadConn) }).proof(),
 		Failure("sql connection done", toolguard.CodeConnectionLost, func() error { return fmt.Errorf("%s: %w", secretDSN, sql.ErrConnDone) }),
-		Failure("sql canceled with its context", toolguard.CodeUnknownError, func() error { return fmt.Errorf("%s: %w", secretQuery, context.Canceled) }),
+		Failure("sql canceled with its context", toolguard.CodeUnknownError, func() error { return fmt.Errorf("loading the refund: %w", context.Canceled) }),
 	}
 	for _, f := range []Fault{
 		state("unique violation", "23505", toolguard.CodeConflict),
@@ -90,10 +90,9 @@ func sqlFaults() []Fault {
 		state("serialization failure", "40001", toolguard.CodeRolledBack),
 		state("deadlock", "40P01", toolguard.CodeRolledBack),
 		state("insufficient privilege", "42501", toolguard.CodePermissionDenied),
-		Failure("sql no rows", toolguard.CodeNotFound, func() error { return fmt.Errorf("%s: %w", secretQuery, sql.ErrNoRows) }),
+		Failure("sql no rows", toolguard.CodeNotFound, func() error { return fmt.Errorf("loading the refund: %w", sql.ErrNoRows) }),
 	} {
-		f.MaybeMore = true
-		faults = append(faults, f)
+		faults = append(faults, f.proof())
 	}
 	return faults
 }
