@@ -13,7 +13,7 @@ import (
 func (x *examination) whole(call toolguard.Call, env *toolguard.Envelope) {
 	switch {
 	case env.OK != (env.Error == nil):
-		x.found.add(RuleOneEnvelope, "OK is %t and Error is %v: it must be one or the other", env.OK, env.Error)
+		x.found.add(RuleOneEnvelope, "OK is %t and there is an Error: %t; it must be one or the other", env.OK, env.Error != nil)
 		return
 	case env.CallID != call.ID:
 		x.found.add(RuleOneEnvelope, "the answer to call %q is for call %q", call.ID, env.CallID)
