@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,7 +64,7 @@ var wire = map[string]struct {
 func TestServerAndTransportBringTheSameTrouble(t *testing.T) {
 	t.Parallel()
 	for name, w := range wire {
-		judge := func(t *testing.T, base http.RoundTripper, acted *int) {
+		judge := func(t *testing.T, base http.RoundTripper, acted *atomic.Int32) {
 			began := time.Now()
 			env := do(t.Context(), guardOf(t, poster(t, base), nil))
 			assert.GreaterOrEqual(t, time.Since(began), w.took)
@@ -73,25 +74,27 @@ func TestServerAndTransportBringTheSameTrouble(t *testing.T) {
 				return
 			}
 			assert.Equal(t, w.outcome, env.Error.Outcome, env.ForModel())
-			assert.Equal(t, w.outcome == toolguard.OutcomeNotStarted && w.code == toolguard.CodeConnectionRefused, *acted == 0)
+			assert.Equal(t, w.outcome == toolguard.OutcomeNotStarted && w.code == toolguard.CodeConnectionRefused, acted.Load() == 0)
 		}
 		inBubble(t, name+"/server", func(t *testing.T) {
-			acted, reply := 0, w.reply
-			reply.Refuse, reply.Acts = false, func() { acted++ }
+			var acted atomic.Int32
+			reply := w.reply
+			reply.Refuse, reply.Acts = false, func() { acted.Add(1) }
 			s := tgt.NewServer(t, tgt.Replies(t, reply, reply, reply))
 			if w.reply.Refuse {
 				s.Unreachable("pay.test", nil)
 			}
 			judge(t, s.Transport(), &acted)
-			assert.Len(t, s.Requests(), acted)
-			assert.Equal(t, acted, s.Count(http.MethodPost))
+			assert.Len(t, s.Requests(), int(acted.Load()))
+			assert.Equal(t, int(acted.Load()), s.Count(http.MethodPost))
 		})
 		inBubble(t, name+"/transport", func(t *testing.T) {
-			acted, reply := 0, w.reply
-			reply.Acts = func() { acted++ }
+			var acted atomic.Int32
+			reply := w.reply
+			reply.Acts = func() { acted.Add(1) }
 			tr := tgt.NewTransport(t, reply, reply, reply)
 			judge(t, tr, &acted)
-			assert.Len(t, tr.Sent(), acted)
+			assert.Len(t, tr.Sent(), int(acted.Load()))
 		})
 	}
 }
