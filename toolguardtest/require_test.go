@@ -88,8 +88,10 @@ func TestGolden(t *testing.T) {
 	guard := guardOf(t, tgt.NewTool(t, infoOf(0)), nil)
 	tgt.Golden(t, "testdata/envelopes.txtar",
 		tgt.EnvelopeSection("lost answer", tgt.Answer{Tool: "refund", Code: toolguard.CodeConnectionLost}.Envelope(t)),
-		tgt.EnvelopeSection("bare success", tgt.Answer{Tool: "refund", Text: "done"}.Envelope(t)),
-		tgt.DescriptionSection(guard))
+		tgt.EnvelopeSection("bare success", tgt.Answer{Tool: "refund", Text: "done"}.Envelope(t)))
+	described := tgt.DescriptionSection(guard)
+	assert.Equal(t, "description of refund", described.Name)
+	assert.Contains(t, described.Text, `"attempt": "60s"`)
 }
 
 // A golden file that differs, or is not there, says what to do. Only remarks,
