@@ -43,7 +43,7 @@ func filled(r toolguard.ApprovalRequest) toolguard.ApprovalRequest {
 	if r.Key == "" {
 		r.Key = "5f0c3d52b7"
 	}
-	if len(r.Args) == 0 {
+	if r.Args = slices.Clone(r.Args); len(r.Args) == 0 {
 		r.Args = json.RawMessage(`{}`)
 	}
 	if r.Expires.IsZero() {

@@ -87,7 +87,7 @@ func (s observerSuite) hostile(t testing.TB) {
 // story is a few calls of every kind.
 func (s observerSuite) story(t testing.TB, o toolguard.Observer) (codes []toolguard.Code, lost uint64) {
 	tool := NewTool(t, toolguard.Info{Name: "tool", Effect: toolguard.Idempotent},
-		OK("done"), FaultError(toolguard.CodeConnectionLost), OK("done"), Panic("odd"), Fail(toolguard.Business("No."))).Then(OK("done"))
+		Slow(time.Millisecond, OK("done")), FaultError(toolguard.CodeConnectionLost), OK("done"), Panic("odd"), Fail(toolguard.Business("No."))).Then(OK("done"))
 	guard, err := toolguard.New(tool, &toolguard.Options{
 		Observer: o, Observe: toolguard.ObservePolicy{Patience: soon}, Retry: toolguard.RetryPolicy{BaseDelay: time.Millisecond},
 	})
