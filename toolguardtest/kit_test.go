@@ -40,6 +40,13 @@ func (s *spy) Fatalf(format string, args ...any) {
 	panic(stopped{})
 }
 
+func (s *spy) FailNow() { panic(stopped{}) }
+
+// skipped is what Skip ends a spied test with.
+type skipped struct{}
+
+func (s *spy) Skip(...any) { panic(skipped{}) }
+
 func (s *spy) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +59,7 @@ func failing(t *testing.T, f func(t testing.TB)) string {
 	s := &spy{TB: t}
 	func() {
 		defer func() {
-			if v := recover(); v != nil && v != any(stopped{}) {
+			if v := recover(); v != nil && v != any(stopped{}) && v != any(skipped{}) {
 				panic(v)
 			}
 		}()

@@ -16,6 +16,9 @@ import (
 type Subject struct {
 	// Guard is the guard of the tool: its declarations say what is to be expected.
 	Guard *toolguard.Guard
+	// Box is the toolbox the tool is in, if it is in one: cases about names and about
+	// siblings need it.
+	Box *toolguard.Toolbox
 	// Args are valid arguments of the tool, which its Authorize and Check let pass.
 	Args string
 	// Do makes one call, as a model would, and returns the answers the model got
@@ -50,7 +53,7 @@ func Guarded(guard *toolguard.Guard, args string) Subject {
 
 // Boxed is a tool of a toolbox.
 func Boxed(box *toolguard.Toolbox, tool, args string) Subject {
-	s := Subject{Args: args}
+	s := Subject{Args: args, Box: box}
 	if box == nil {
 		return s
 	}
