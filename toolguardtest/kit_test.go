@@ -40,6 +40,8 @@ func (s *spy) Fatalf(format string, args ...any) {
 	panic(stopped{})
 }
 
+func (s *spy) Fatal(args ...any) { s.Fatalf("%s", fmt.Sprint(args...)) }
+
 func (s *spy) FailNow() { panic(stopped{}) }
 
 // skipped is what Skip ends a spied test with.
