@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,6 +31,7 @@ var targets = []string{
 var (
 	list    = flag.Bool("list", false, "list the changes, run nothing")
 	update  = flag.Bool("update", false, "write "+paper)
+	every   = flag.Int("every", 1, "try every n-th change only")
 	workers = flag.Int("workers", runtime.NumCPU(), "tests run at once")
 	limit   = flag.Duration("timeout", 60*time.Second, "a run of tests that takes longer has noticed")
 )
@@ -53,6 +55,12 @@ func run(patterns []string) error {
 	pkg, err := load(files)
 	if err != nil {
 		return err
+	}
+	if *every > 1 {
+		for i, m := range pkg.mutants {
+			m.dropped = i%*every != 0
+		}
+		pkg.mutants = slices.DeleteFunc(pkg.mutants, func(m *mutant) bool { return m.dropped })
 	}
 	if *list {
 		for _, m := range pkg.mutants {
