@@ -46,7 +46,6 @@ func MatrixOf(t *testing.T, faults []Fault, newSubject func(t testing.TB) Subjec
 // inside a bubble of [testing/synctest].
 func Check(t testing.TB, f Fault, newSubject func(t testing.TB) Subject) []Breach {
 	t.Helper()
-	before := goroutines()
 	s := newSubject(t)
 	if err := s.check(); err != nil {
 		t.Fatalf("toolguardtest: %v", err)
@@ -55,6 +54,7 @@ func Check(t testing.TB, f Fault, newSubject func(t testing.TB) Subject) []Breac
 	if f.Acts && f.Proves && s.Guard.Info().SingleRequest {
 		return nil // the tool promised that this cannot happen
 	}
+	before := goroutines() // a server of the subject, for instance, stays until t ends
 	x.run()
 	x.leaks(before)
 	return x.found
