@@ -171,3 +171,14 @@ type proxyDeadline struct{}
 
 func (proxyDeadline) Error() string        { return "gave up" }
 func (proxyDeadline) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// Letters and digits at the edges of a phrase, and what is none.
+func TestWordsHaveEdges(t *testing.T) {
+	t.Parallel()
+	for _, c := range []byte("azAZ09_m\x80\xff") {
+		assert.True(t, isWord(c), "%q", c)
+	}
+	for _, c := range []byte("`{@[/: -\x7f") {
+		assert.False(t, isWord(c), "%q", c)
+	}
+}
