@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -181,4 +184,28 @@ func TestWordsHaveEdges(t *testing.T) {
 	for _, c := range []byte("`{@[/: -\x7f") {
 		assert.False(t, isWord(c), "%q", c)
 	}
+}
+
+type waitsTwice struct {
+	RetryAfter time.Duration
+	Header     http.Header
+}
+
+func (waitsTwice) Error() string { return "slow down" }
+
+func TestSmallPrintOfClassification(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, 5*time.Second, retryAfterOf(waitsTwice{Header: http.Header{"Retry-After": {"5"}}}), "a field that says nothing")
+	assert.True(t, standard(context.DeadlineExceeded).stopped)
+	for _, call := range []string{"connect", "connectex"} {
+		f := standard(&os.SyscallError{Syscall: call, Err: syscall.ECONNREFUSED})
+		assert.True(t, f.network && f.dial, call)
+	}
+	assert.False(t, standard(&os.SyscallError{Syscall: "read", Err: syscall.ECONNRESET}).dial)
+	assert.Equal(t, CodeUnknownError, classify(&os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EXDEV}).Code)
+	succeeded := func(context.Context, error) (Verdict, bool) { return Verdict{Outcome: OutcomeSucceeded}, true }
+	d := diagnose(t.Context(), io.EOF, stopNone, reader{user: succeeded})
+	assert.Equal(t, claimed(OutcomeSucceeded), claim{d.claimed, d.Outcome})
+	beyond := func(context.Context, error) (Verdict, bool) { return Verdict{Outcome: OutcomeSucceeded + 1}, true }
+	assert.False(t, diagnose(t.Context(), io.EOF, stopNone, reader{user: beyond}).claimed)
 }

@@ -3,6 +3,7 @@ package toolguard
 import (
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -158,4 +159,29 @@ func TestBreakerKeepsAccounts(t *testing.T) {
 	infos, _ = closed.info()
 	assert.Equal(t, BreakerClosed, infos[0].State)
 	assert.Zero(t, infos[0].ClosesIn)
+}
+
+// A rate looks back over its window and no further.
+func TestRateForgets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newBreakers(BreakerPolicy{Failures: 100, Rate: 0.5, MinCalls: 10, Window: 2 * time.Minute}.withDefaults(time.Minute))
+		key := breakerKey{target: "tool"}
+		tell := func(n int, err error) {
+			for range n {
+				p, _, ok := s.acquire(key, nil)
+				assert.True(t, ok)
+				p.report(err)
+			}
+		}
+		tell(9, errCounted)
+		time.Sleep(10 * time.Minute)
+		tell(6, nil)
+		tell(4, errCounted)
+		_, open := s.refuses(key)
+		assert.False(t, open, "four of ten within the window")
+		tell(2, errCounted)
+		_, open = s.refuses(key)
+		assert.True(t, open, "six of twelve")
+	})
 }
