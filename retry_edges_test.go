@@ -185,3 +185,16 @@ func TestRateForgets(t *testing.T) {
 		assert.True(t, open, "six of twelve")
 	})
 }
+
+func TestLeaseAndPollBounds(t *testing.T) {
+	t.Parallel()
+	for _, lease := range []time.Duration{0, time.Second, time.Hour} {
+		assert.NoError(t, JournalPolicy{Lease: lease}.check(), lease)
+	}
+	for _, lease := range []time.Duration{time.Second - 1, time.Hour + 1, -1} {
+		assert.Error(t, JournalPolicy{Lease: lease}.check(), lease)
+	}
+	assert.Error(t, JournalPolicy{MaxResult: -1}.check())
+	assert.Equal(t, 60, Poll{}.max())
+	assert.Equal(t, 5, Poll{Max: 5}.max())
+}
