@@ -2,6 +2,7 @@ package toolguardtest_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,24 +122,28 @@ var brokenSubjects = map[string]func(t testing.TB, s *tgt.Subject){
 		*s = tgt.Guarded(guardOf(t, tgt.NewTool(t, info), lenient), wideArgs)
 	},
 	"a breaker that opens at once": func(t testing.TB, s *tgt.Subject) {
-		sound, failed := s.Do, false
+		sound := s.Do
+		var failed atomic.Bool
 		s.Do = func(ctx context.Context, c toolguard.Call) []toolguard.Envelope {
-			if failed {
+			if failed.Load() {
 				return []toolguard.Envelope{{CallID: c.ID, Error: &toolguard.Failure{Code: toolguard.CodeBreakerOpen, Outcome: toolguard.OutcomeNotStarted}}}
 			}
 			envs := sound(ctx, c)
-			failed = failed || !envs[0].OK
+			if !envs[0].OK {
+				failed.Store(true)
+			}
 			return envs
 		}
 	},
 	"failures are kept": func(t testing.TB, s *tgt.Subject) {
 		sound := s.Do
-		var kept []toolguard.Envelope
+		var kept atomic.Pointer[[]toolguard.Envelope]
 		s.Do = func(ctx context.Context, c toolguard.Call) []toolguard.Envelope {
-			if kept == nil {
-				kept = sound(ctx, c)
+			if kept.Load() == nil {
+				envs := sound(ctx, c)
+				kept.Store(&envs)
 			}
-			return kept
+			return *kept.Load()
 		}
 	},
 	"the outcome is forgotten":      otherGuard(toolguard.NonIdempotent, nil),
