@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"encoding/json"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/toolguardtest"
 )
 
 // Cases that no transcript can tell are table tests in cases_*_test.go, named
@@ -52,47 +54,9 @@ func reply(status int, retryAfter string) error {
 	return e
 }
 
-// memoryServer answers HTTP without sockets, which would hold fake time up.
-type memoryServer struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
 func serveInMemory(t *testing.T, handler http.HandlerFunc) *http.Transport {
 	t.Helper()
-	s := &memoryServer{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: handler}
-	go func() { _ = server.Serve(s) }()
-	base := &http.Transport{DialContext: s.dial}
-	t.Cleanup(func() {
-		base.CloseIdleConnections()
-		_ = server.Close()
-	})
-	return base
-}
-
-func (s *memoryServer) Accept() (net.Conn, error) {
-	select {
-	case c := <-s.conns:
-		return c, nil
-	case <-s.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (s *memoryServer) Close() error   { close(s.closed); return nil }
-func (s *memoryServer) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
-
-func (s *memoryServer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case s.conns <- there:
-		return here, nil
-	case <-s.closed:
-		return nil, errors.New("the server is closed")
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return toolguardtest.NewServer(t, handler).Transport()
 }
 
 const caseForever = 1000 * time.Hour

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -18,62 +17,22 @@ import (
 
 	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/httpguard"
+	"github.com/toolguard-go/toolguard/toolguardtest"
 )
 
-// memory is a network in memory: real sockets would hold fake time.
-type memory struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (m *memory) Accept() (net.Conn, error) {
-	select {
-	case conn := <-m.conns:
-		return conn, nil
-	case <-m.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (m *memory) Close() error   { close(m.closed); return nil }
-func (m *memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
-
-// service is an HTTP service with a client to reach it. Hosts whose name begins
-// with "down" refuse connections.
+// service is an HTTP service with a client to reach it. Host "down" refuses
+// connections.
 type service struct {
+	*toolguardtest.Server
 	client *http.Client
-	mu     sync.Mutex
-	posts  int
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) *service {
-	m := &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
-	s := &service{}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			s.mu.Lock()
-			s.posts++
-			s.mu.Unlock()
-		}
-		handler(w, r)
-	})}
-	go server.Serve(m)
-	base := &http.Transport{DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-		if strings.HasPrefix(addr, "down") {
-			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-		}
-		here, there := net.Pipe()
-		select {
-		case m.conns <- there:
-			return here, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}}
-	client, err := httpguard.NewClient(httpguard.Options{Base: base})
+	s := &service{Server: toolguardtest.NewServer(t, handler)}
+	s.Unreachable("down", nil)
+	client, err := httpguard.NewClient(httpguard.Options{Base: s.Transport()})
 	require.NoError(t, err)
 	s.client = client
-	t.Cleanup(func() { base.CloseIdleConnections(); server.Close() })
 	return s
 }
 
@@ -222,7 +181,7 @@ func TestOutcomeOfAnAbandonedAttempt(t *testing.T) {
 			assert.Equal(t, toolguard.OutcomeUnknown, env.Error.Outcome)
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			assert.Equal(t, 1, s.posts, "it did send")
+			assert.Equal(t, 1, s.Count(http.MethodPost), "it did send")
 		})
 	}
 }

@@ -112,6 +112,7 @@ var layers = []layer{
 	{"httpguard", []string{"internal"}, "a tool may use it without a guard; the two meet in internal/evidence"},
 	{"policies", []string{".", "httpguard", "internal"}, "it only reads a document and fills in options"},
 	{"agentloop", []string{".", "prompts"}, "it can do nothing that a host's own loop could not do"},
+	{"toolguardtest", []string{".", "agentloop", "prompts"}, "users' test binaries stay light: the standard library and toolguard, and nothing of either that a user could not reach"},
 	{"examples", []string{".", "agentloop", "httpguard", "policies", "prompts", "toolguardtest", "examples"}, "examples show what a user of the module can write"},
 }
 
@@ -273,5 +274,16 @@ func fields(l *ast.FieldList) func(func(*ast.Field) bool) {
 				return
 			}
 		}
+	}
+}
+
+// The kit is for tests: code that runs in production has no scripted faults in it.
+func TestTheTestKitStaysInTests(t *testing.T) {
+	t.Parallel()
+	for _, s := range goFiles(t) {
+		if s.test || within(s.dir, "toolguardtest") {
+			continue
+		}
+		assert.NotContains(t, s.imports(), module+"/toolguardtest", "%s: only tests may import it", s.path)
 	}
 }

@@ -1,0 +1,170 @@
+package toolguardtest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+func (x *journalTest) scanFields() {
+	a, b := full("a", toolguard.StateUnknown), full("b", toolguard.StatePending)
+	b.Group, b.Tool = "other group", "mail"
+	b.Scope = toolguard.Scope{Tenant: "other", Session: "s2", Run: "r2"}
+	x.insert(a)
+	x.insert(b)
+	for name, row := range map[string]struct {
+		q    toolguard.Query
+		want []string
+	}{
+		"all":          {toolguard.Query{}, []string{"b", "a"}},
+		"key":          {toolguard.Query{Key: "a"}, []string{"a"}},
+		"group":        {toolguard.Query{Group: "other group"}, []string{"b"}},
+		"tenant":       {toolguard.Query{Tenant: "acme"}, []string{"a"}},
+		"session":      {toolguard.Query{Session: "s2"}, []string{"b"}},
+		"run":          {toolguard.Query{Run: "r1"}, []string{"a"}},
+		"tool":         {toolguard.Query{Tool: "mail"}, []string{"b"}},
+		"states":       {toolguard.Query{States: []toolguard.State{toolguard.StateParked, toolguard.StatePending}}, []string{"b"}},
+		"both states":  {toolguard.Query{States: []toolguard.State{toolguard.StateUnknown, toolguard.StatePending}}, []string{"b", "a"}},
+		"two fields":   {toolguard.Query{Tool: "mail", Tenant: "acme"}, nil},
+		"key and more": {toolguard.Query{Key: "a", Session: "s2"}, nil},
+		"nobody":       {toolguard.Query{Tenant: "acm"}, nil},
+	} {
+		x.wantKeys("Scan by "+name, x.scan(row.q), row.want...)
+	}
+}
+
+func (x *journalTest) scanPages() {
+	const n = 120
+	for i := range n {
+		x.insert(bare(fmt.Sprintf("k%03d", i), toolguard.StatePending))
+	}
+	if _, ok, err := x.j.Write(x.ctx(), toolguard.Version{Token: 1, State: toolguard.StatePending}, bare("k000", toolguard.StateUnknown)); !ok || err != nil {
+		x.Fatalf("toolguardtest: Write: %t, %v", ok, err)
+	}
+	x.wantKeys("the first page", x.scan(toolguard.Query{Limit: 3}), "k119", "k118", "k117")
+	x.wantKeys("the next page", x.scan(toolguard.Query{Limit: 3, Skip: 3}), "k116", "k115", "k114")
+	x.wantKeys("the last page: an entry that was replaced keeps its place", x.scan(toolguard.Query{Limit: 5, Skip: n - 2}), "k001", "k000")
+	x.wantKeys("a page behind the last", x.scan(toolguard.Query{Skip: n}))
+	if got := len(x.scan(toolguard.Query{})); got != 100 {
+		x.Errorf("toolguardtest: Scan without a limit returns %d entries, want 100", got)
+	}
+}
+
+func (x *journalTest) scanGroup() {
+	for i, key := range []string{"first", "second", "third"} {
+		e := bare(key, toolguard.StateSucceeded)
+		e.Group, e.Generation = "group", i
+		x.insert(e)
+	}
+	other := bare("other", toolguard.StatePending)
+	x.insert(other)
+	x.wantKeys("the latest generation", x.scan(toolguard.Query{Group: "group", Limit: 1}), "third")
+	x.wantKeys("the group", x.scan(toolguard.Query{Group: "group"}), "third", "second", "first")
+	x.wantKeys("a group nobody has", x.scan(toolguard.Query{Group: "nobody", Limit: 1}))
+}
+
+// due inserts an entry that is due after a while.
+func (x *journalTest) due(key string, state toolguard.State, after time.Duration) toolguard.Entry {
+	x.Helper()
+	e := bare(key, state)
+	e.Due = after
+	return x.insert(e)
+}
+
+func (x *journalTest) take(n int, hold time.Duration) []toolguard.Entry {
+	x.Helper()
+	got, err := x.j.Take(x.ctx(), n, hold)
+	x.must(err, "Take")
+	return got
+}
+
+func (x *journalTest) takeDue() {
+	x.due("never", toolguard.StatePending, 0)
+	x.due("later", toolguard.StatePending, time.Hour)
+	x.due("third", toolguard.StateUnknown, 60*time.Millisecond)
+	x.due("second", toolguard.StateAwaiting, 30*time.Millisecond)
+	x.due("first", toolguard.StateParked, time.Millisecond)
+	time.Sleep(150 * time.Millisecond)
+	x.wantKeys("Take of nothing", x.take(0, time.Hour))
+	x.wantKeys("Take of two", x.take(2, time.Hour), "first", "second")
+	x.wantKeys("Take of the rest", x.take(10, time.Hour), "third")
+	x.wantKeys("Take when nothing is due", x.take(10, time.Hour))
+	for key, want := range map[string]toolguard.State{"first": toolguard.StateParked, "second": toolguard.StateAwaiting, "third": toolguard.StateUnknown, "later": toolguard.StatePending} {
+		if e := x.read(key); e.State != want || e.Token != 1 {
+			x.Errorf("toolguardtest: after Take %q is %v with token %d, want %v and 1: only who is pending gets another", key, e.State, e.Token, want)
+		}
+	}
+}
+
+func (x *journalTest) takeFences() {
+	e := full("k", toolguard.StatePending)
+	e.Due = 20 * time.Millisecond
+	held := x.insert(e)
+	time.Sleep(100 * time.Millisecond)
+	got := x.take(1, time.Hour)
+	if len(got) != 1 || got[0].Token != held.Token+1 || got[0].State != toolguard.StatePending {
+		x.Fatalf("toolguardtest: a pending entry that is due is not taken with the next token: %+v", got)
+	}
+	if stored := x.read("k"); stored.Token != held.Token+1 {
+		x.Errorf("toolguardtest: Take returned token %d, stored is %d", got[0].Token, stored.Token)
+	}
+	want := e
+	want.Token, want.Due = got[0].Token, got[0].Due
+	x.same("what Take returns, token and Due aside,", got[0], want)
+	next := bare("k", toolguard.StateSucceeded)
+	if now, ok, err := x.j.Write(x.ctx(), held.Version(), next); ok || err != nil || now.Token != held.Token+1 {
+		x.Errorf("toolguardtest: whoever lost the claim can settle it still: %t, %v", ok, err)
+	}
+	next.Token = got[0].Token
+	next.State = toolguard.StateUnknown
+	if _, ok, err := x.j.Write(x.ctx(), got[0].Version(), next); !ok || err != nil {
+		x.Errorf("toolguardtest: whoever took it cannot settle it: %t, %v", ok, err)
+	}
+}
+
+func (x *journalTest) takeHolds() {
+	x.due("k", toolguard.StateUnknown, time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
+	x.wantKeys("the first Take", x.take(1, 400*time.Millisecond), "k")
+	x.wantKeys("Take while it is held", x.take(1, time.Hour))
+	time.Sleep(time.Second)
+	x.wantKeys("Take after hold", x.take(1, time.Hour), "k")
+}
+
+func (x *journalTest) prunes() {
+	settled := []toolguard.State{toolguard.StateDenied, toolguard.StateExpired, toolguard.StateSucceeded, toolguard.StateFailed, toolguard.StateAborted}
+	for _, s := range settled {
+		x.insert(bare(s.String(), s), line(s.String(), "one"))
+	}
+	x.must(x.j.Append(x.ctx(), line("", "of no entry")), "Append")
+	time.Sleep(60 * time.Millisecond)
+	n, err := x.j.Prune(x.ctx(), 30*time.Millisecond)
+	x.must(err, "Prune")
+	if left := x.scan(toolguard.Query{}); n != len(settled) || len(left) != 0 {
+		x.Errorf("toolguardtest: Prune says that it deleted %d of %d entries; left are %q", n, len(settled), keysOf(left))
+	}
+	if left := x.audit(toolguard.RecordQuery{}); len(left) != 0 {
+		x.Errorf("toolguardtest: after Prune %d old records of no entry are left", len(left))
+	}
+	if now := x.insert(bare("succeeded", toolguard.StatePending)); now.Key == "" {
+		x.Errorf("toolguardtest: a key that was pruned cannot be used again")
+	}
+}
+
+func (x *journalTest) prunesNothingElse() {
+	for _, s := range []toolguard.State{toolguard.StateAwaiting, toolguard.StateApproved, toolguard.StatePending, toolguard.StateUnknown, toolguard.StateParked} {
+		x.insert(bare(s.String(), s), line(s.String(), "one"))
+	}
+	time.Sleep(600 * time.Millisecond)
+	x.insert(bare("young", toolguard.StateSucceeded), line("young", "one"))
+	n, err := x.j.Prune(x.ctx(), 500*time.Millisecond)
+	x.must(err, "Prune")
+	left := x.scan(toolguard.Query{})
+	if n != 0 || len(left) != 6 {
+		x.Errorf("toolguardtest: Prune has deleted %d entries; left are %q: what is not settled, or not old, stays", n, keysOf(left))
+	}
+	if records := x.audit(toolguard.RecordQuery{}); len(records) != 6 {
+		x.Errorf("toolguardtest: Prune has left %d of 6 records of entries that stay", len(records))
+	}
+}
