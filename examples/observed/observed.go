@@ -52,7 +52,7 @@ func start(ctx context.Context, c config) (*observed, error) {
 	options := toolguard.Options{
 		Observer: toolguard.Observers(t.observer, o.recorder, monitor),
 		Observe:  toolguard.ObservePolicy{Queue: 10_000},
-		Timeout:  toolguard.TimeoutPolicy{Attempt: 100 * time.Millisecond, Budget: time.Second, Grace: 100 * time.Millisecond},
+		Timeout:  toolguard.TimeoutPolicy{Attempt: 500 * time.Millisecond, Budget: 3 * time.Second, Grace: 100 * time.Millisecond},
 	}
 	// end snippet
 	options.Journal = o.journal
@@ -123,7 +123,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // stop ends everything, the sources before what they flow into.
 func (o *observed) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	err := errors.Join(o.box.Shutdown(ctx), o.recorder.Close(ctx), o.store.Close())
 	for _, stop := range o.unwatch {

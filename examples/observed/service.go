@@ -32,10 +32,10 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	dice := rand.Float64()
 	time.Sleep(time.Duration(rand.ExpFloat64() * float64(4*time.Millisecond)))
 	switch {
-	case s.bad.Load() && dice < .2:
-		http.Error(w, "out of order", http.StatusServiceUnavailable)
 	case s.bad.Load() && dice < .3:
-		time.Sleep(150 * time.Millisecond)
+		http.Error(w, "out of order", http.StatusServiceUnavailable)
+	case s.bad.Load() && dice < .35:
+		time.Sleep(700 * time.Millisecond)
 	case dice < .02:
 		w.Header().Set("Retry-After", "0")
 		http.Error(w, "slowly", http.StatusTooManyRequests)

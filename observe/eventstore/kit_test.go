@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ func freshPostgres(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv(postgresVariable)
 	if server == "" {
+		require.Empty(t, os.Getenv("TOOLGUARD_TEST_MUST_RUN"), "no PostgreSQL")
 		t.Skipf("no PostgreSQL: %s is not set", postgresVariable)
 	}
 	db, err := sql.Open("pgx", server)
@@ -52,7 +54,11 @@ func freshPostgres(t *testing.T) string {
 		_, err = db.Exec("DROP SCHEMA " + schema + " CASCADE")
 		require.NoError(t, err)
 	})
-	return server + "?search_path=" + schema
+	join := "?"
+	if strings.Contains(server, "?") {
+		join = "&"
+	}
+	return server + join + "search_path=" + schema
 }
 
 func open(t testing.TB, name string) *eventstore.DB {
