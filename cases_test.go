@@ -1,10 +1,6 @@
 package toolguard_test
 
 import (
-	"context"
-	"errors"
-	"net"
-	"encoding/json"
 	"net/http"
 	"testing"
 	"time"
