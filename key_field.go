@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/toolguard-go/toolguard/internal/canonical"
-	"github.com/toolguard-go/toolguard/internal/digest"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 	"github.com/toolguard-go/toolguard/prompts"
 )
@@ -34,11 +33,6 @@ func (c *call) adopt(text json.RawMessage) bool {
 	c.doc = doc
 	c.judge()
 	return true
-}
-
-// digestOf is the key digest of a document.
-func (a *arguments) digestOf(doc *strictjson.Doc) Digest {
-	return digest.Of(a.identity, doc, a.irrelevant)
 }
 
 // withMember returns the object with a string member, and what the member was if
