@@ -91,7 +91,7 @@ func (c *call) undoubted() bool {
 		return true
 	}
 	c.answerStored(CodeInDoubt, OutcomeUnknown)
-	c.query(e.believes)
+	c.query(func(o Outcome) bool { return e.believes(o, &c.guard.info) })
 	if c.outcome == OutcomeUnknown {
 		return false
 	}
@@ -128,8 +128,8 @@ func (i *Info) mayRepeat(e *Entry) bool {
 	}
 }
 
-// believes says whether a status query's answer settles the entry now.
-func (e *Entry) believes(o Outcome) bool {
+// believes says whether the answer of a tool's status query settles the entry now.
+func (e *Entry) believes(o Outcome, i *Info) bool {
 	d := doubt{at: e.Updated, abandoned: e.Code == CodeAbandoned}
-	return d.settles(o, e.Read)
+	return d.settles(o, e.Read, i.settleDelay())
 }
