@@ -315,7 +315,7 @@ func TestRulingsThatMakeNoSense(t *testing.T) {
 		"approve":       {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingApprove}, "decided about already"},
 		"no such entry": {toolguard.Ruling{Key: "nope", By: "ben", Verdict: toolguard.RulingRetry}, "no such entry"},
 		"empty key":     {toolguard.Ruling{By: "ben", Verdict: toolguard.RulingRetry}, "no such entry"},
-		"bad args":      {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Args: []byte(`[1]`)}, "one JSON object"},
+		"bad args":      {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Args: []byte(`[1]`)}, "not one JSON object: they are another value"},
 		"changed hands": {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Token: 7}, "decided about already"},
 	} {
 		_, err := toolguard.Decide(context.Background(), j, c.ruling)

@@ -128,8 +128,11 @@ func (r *Ruling) approve(e Entry) (Entry, error) {
 	edited := len(r.Args) > 0
 	if edited {
 		doc, err := strictjson.Parse(r.Args, strictjson.Limits{})
-		if err != nil || !doc.IsObject() {
-			return Entry{}, fmt.Errorf("toolguard: Decide: Args are not one JSON object: %w", errors.Join(err))
+		if err == nil && !doc.IsObject() {
+			err = errors.New("they are another value")
+		}
+		if err != nil {
+			return Entry{}, fmt.Errorf("toolguard: Decide: Args are not one JSON object: %w", err)
 		}
 		e.Args, e.ApprovalDigest = r.Args, digest.Of(e.identity(), &doc, nil)
 	}
