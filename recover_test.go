@@ -302,6 +302,50 @@ func TestARetryWithOtherArguments(t *testing.T) {
 	assertOnce(t, b)
 }
 
+// A retry with other arguments is two entries. Whoever is killed between the two
+// decides again; meanwhile neither may run.
+func TestARetryWithOtherArgumentsIsKilledHalfway(t *testing.T) {
+	t.Parallel()
+	b := new(bank)
+	j, g, key := parked(t, b)
+	ruling := toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Args: []byte(`{"order":"A2"}`)}
+	_, err := toolguard.Decide(context.Background(), &faulty{Journal: j, before: on(2, errDisk)}, ruling)
+	require.ErrorIs(t, err, errDisk)
+	assert.False(t, refundOf(inTurn("1"), g, "A").OK)
+	_, err = toolguard.Decide(context.Background(), j, toolguard.Ruling{Key: key, By: "eve", Verdict: toolguard.RulingRetry})
+	require.ErrorIs(t, err, toolguard.ErrDecided, "the first decision wins")
+	assert.Zero(t, b.count())
+
+	e := decide(t, j, ruling)
+	_, err = toolguard.Decide(context.Background(), j, ruling)
+	require.ErrorIs(t, err, toolguard.ErrDecided, "there is such an entry already")
+	require.True(t, g.Resume(context.Background(), e.Key).OK)
+	assert.False(t, refundOf(inTurn("1"), g, "A").OK)
+	assertOnce(t, b)
+}
+
+// Of two people who decide at once one is told that it was too late, and what she
+// wanted does not run.
+func TestARetryWithOtherArgumentsComesTooLate(t *testing.T) {
+	t.Parallel()
+	b := new(bank)
+	j, g, key := parked(t, b)
+	faster := &faulty{Journal: j, before: func(n int) error {
+		if n == 1 {
+			decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry})
+		}
+		return nil
+	}}
+	_, err := toolguard.Decide(context.Background(), faster, toolguard.Ruling{
+		Key: key, By: "eve", Verdict: toolguard.RulingRetry, Args: []byte(`{"order":"A2"}`),
+	})
+	require.ErrorIs(t, err, toolguard.ErrDecided)
+	for _, e := range entries(t, j) {
+		g.Resume(context.Background(), e.Key)
+	}
+	assertOnce(t, b)
+}
+
 func TestRulingsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	b := new(bank)
