@@ -24,7 +24,11 @@ func (c *call) unanswered() bool {
 	case StateAborted:
 		return c.answerStored(CodeAborted, OutcomeUnknown)
 	case StatePending:
-		return !e.overdue() || c.seize()
+		if e.overdue() {
+			return c.seize()
+		}
+		c.unsure = e.Effect != ReadOnly // the claim will say who has it
+		return true
 	case StateUnknown, StateParked:
 		return c.undoubted()
 	default:
@@ -88,6 +92,7 @@ func (c *call) put(was *Entry, e Entry, why string) bool {
 func (c *call) undoubted() bool {
 	e := c.ledger.entry
 	if c.guard.info.mayRepeat(&e) {
+		c.unsure = e.Effect != ReadOnly
 		return true
 	}
 	c.answerStored(CodeInDoubt, OutcomeUnknown)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -679,4 +680,64 @@ func TestOutputSchema(t *testing.T) {
 	}
 	_, err := toolguard.New(plain{info: toolguard.Info{Name: "look", OutputSchema: []byte(`{"type":1}`)}}, nil)
 	assert.ErrorContains(t, err, "Info.OutputSchema")
+}
+
+// A refusal of the guard's own says nothing of what an earlier call under the key
+// may have done: an unknown outcome stays one, for the model and in the journal.
+func TestARefusalOverADoubtLeavesTheDoubt(t *testing.T) {
+	t.Parallel()
+	down := func(_ context.Context, in refundIn) (string, error) {
+		if in.Order == "slow" {
+			time.Sleep(30 * time.Second)
+		}
+		return "", toolguard.MaybeDone(toolguard.Unavailable("down"))
+	}
+	tooLate := func(_ context.Context, args json.RawMessage) error {
+		if strings.Contains(string(args), "late") {
+			return toolguard.Business("refunded already")
+		}
+		return nil
+	}
+	for name, c := range map[string]struct {
+		opts  toolguard.Options
+		other string // is called meanwhile
+		code  toolguard.Code
+	}{
+		"the breaker":  {opts: toolguard.Options{Breaker: toolguard.BreakerPolicy{Failures: 2}}, other: "B", code: toolguard.CodeBreakerOpen},
+		"a rule":       {opts: toolguard.Options{Check: tooLate}, other: "B", code: toolguard.CodeBusinessRule},
+		"want of room": {opts: toolguard.Options{Concurrency: toolguard.ConcurrencyPolicy{Max: 1, Wait: time.Second}}, other: "slow", code: toolguard.CodeOverloaded},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			j := toolguard.NewMemoryJournal()
+			c.opts.Journal, c.opts.Retry.Off = j, true
+			info := toolguard.Info{Name: "refund", Effect: toolguard.IdempotentByKey, Irrelevant: []string{"reason"}}
+			g := guardOf(t, toolguard.Func(info, down), &c.opts)
+			key := refundOf(inTurn("1"), g, "A").Key
+			go refundOf(inTurn("1"), g, c.other)
+			synctest.Wait()
+			env := g.Do(inTurn("1"), toolguard.Call{Args: []byte(`{"order":"A","reason":"late"}`)})
+			assert.Equal(t, string(c.code)+"/unknown", verdict(env))
+			found, err := j.Scan(context.Background(), toolguard.Query{Key: key})
+			require.NoError(t, err)
+			assert.Equal(t, toolguard.StateUnknown, found[0].State)
+			time.Sleep(minute)
+		})
+	}
+}
+
+// So does one while another process is at it.
+func TestALoopOverACallThatRunsElsewhere(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	crashed(t, j, b, 1) // as far as anybody can tell it still runs
+	sessions, err := toolguard.NewSessions(toolguard.SessionPolicy{})
+	require.NoError(t, err)
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Sessions: sessions})
+	var last toolguard.Envelope
+	for range 8 {
+		if last = refundOf(inTurn("1"), g, "A"); last.Error.Code != toolguard.CodeInProgress {
+			break
+		}
+	}
+	assert.Equal(t, "loop_detected/unknown", verdict(last))
 }
