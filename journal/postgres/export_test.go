@@ -1,0 +1,15 @@
+package postgres
+
+import "github.com/toolguard-go/toolguard"
+
+// Bare is a write with one record as SQL and its parameters.
+func Bare(j *Journal, was toolguard.Version, e toolguard.Entry, r toolguard.Record) (query string, args []any, err error) {
+	args, err = writeArgs(e, []toolguard.Record{r})
+	if was == (toolguard.Version{}) {
+		return j.sql.one.insert, args, err
+	}
+	return j.sql.one.replace, append(args, int64(was.Token), was.State.String()), err
+}
+
+// Spell and Unspell are what keeps strange text.
+var Spell, Unspell = spell, unspell
