@@ -48,8 +48,12 @@ type querier interface {
 // version is 0 where there is no journal.
 func version(ctx context.Context, q querier, schema string) (have int, err error) {
 	table := pgx.Identifier{schema, "toolguard_schema"}.Sanitize()
+	// Not to_regclass: a session that has looked before does not hear of a schema that
+	// was made while it waited for the lock.
 	var there bool
-	if err := q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", table).Scan(&there); err != nil || !there {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = 'toolguard_schema')`, schema).Scan(&there)
+	if err != nil || !there {
 		return 0, err
 	}
 	err = q.QueryRow(ctx, "SELECT version FROM "+table+" WHERE part = $1", part).Scan(&have)
