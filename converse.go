@@ -75,7 +75,7 @@ func (c *call) unrepeated() bool {
 				return false
 			}
 		case f.loop.code != "":
-			return c.unlooped(f.loop)
+			return c.recalledAgain() && c.unlooped(f.loop)
 		case f.inFlight:
 			return c.refuseInFlight()
 		case f.flight != nil:

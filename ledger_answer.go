@@ -7,6 +7,11 @@ func (c *call) recalled() bool {
 	return !c.inJournal() || c.unanswered()
 }
 
+// recalledAgain looks anew: while the call got here, others may have settled it.
+func (c *call) recalledAgain() bool {
+	return !c.inJournal() || c.lookUp() && c.recalled()
+}
+
 // unanswered looks at the entry and reports whether the call goes on.
 func (c *call) unanswered() bool {
 	e := &c.ledger.entry

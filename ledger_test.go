@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -740,4 +741,48 @@ func TestALoopOverACallThatRunsElsewhere(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "loop_detected/unknown", verdict(last))
+}
+
+// late is a journal whose first answer takes its time.
+type late struct {
+	toolguard.Journal
+	scans atomic.Int32
+}
+
+func (j *late) Scan(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
+	found, err := j.Journal.Scan(ctx, q)
+	if j.scans.Add(1) == 1 {
+		time.Sleep(5 * time.Second)
+	}
+	return found, err
+}
+
+// What a call has seen of the journal is old when it is refused as a loop: it looks
+// again.
+func TestALoopIsHeldAgainstWhatTheJournalKnowsNow(t *testing.T) {
+	t.Parallel()
+	for name, takes := range map[string]time.Duration{"loop_detected/unknown": time.Minute, "ok": 4 * time.Second} {
+		inBubble(t, name, func(t *testing.T) {
+			b, j := new(bank), toolguard.NewMemoryJournal()
+			elsewhere := guardOf(t, toolguard.Func(toolguard.Info{Name: "refund"}, func(ctx context.Context, in refundIn) (string, error) {
+				time.Sleep(takes)
+				return b.refund(ctx, in)
+			}), &toolguard.Options{Journal: j})
+			sessions, err := toolguard.NewSessions(toolguard.SessionPolicy{})
+			require.NoError(t, err)
+			here := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: &late{Journal: j}, Sessions: sessions})
+			var env toolguard.Envelope
+			var wg sync.WaitGroup
+			wg.Go(func() { env = refundOf(inTurn("1"), here, "A") })
+			synctest.Wait()
+			wg.Go(func() { refundOf(inTurn("1"), elsewhere, "A") })
+			synctest.Wait()
+			for range 3 {
+				assert.Equal(t, "in_progress/unknown", verdict(refundOf(inTurn("1"), here, "A")))
+			}
+			wg.Wait()
+			assert.Equal(t, name, verdict(env))
+			assertOnce(t, b)
+		})
+	}
 }
