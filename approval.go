@@ -22,6 +22,11 @@ func (c *call) approved() bool {
 		return c.awaited(e)
 	case StateApproved:
 		return c.approvedBefore(e)
+	case StateUnknown, StateParked:
+		if e.Approval.coversAgain(c, e) {
+			c.ledger.approval = e.Approval
+			return true
+		}
 	}
 	if !c.needsApproval() || c.approvedWider() {
 		return true
@@ -83,6 +88,13 @@ func (a *Approval) covers(c *call) bool {
 	g := c.guard
 	return a.Digest == c.approvalDigest() && a.SchemaDigest == g.args.digest &&
 		a.ToolVersion == g.info.Version && a.Policy == g.opts.Approval.Version
+}
+
+// coversAgain says whether an approval that was used is also for running the same
+// thing again, to find out whether it took. No wait for a decision and no approval
+// is longer than the expiry.
+func (a *Approval) coversAgain(c *call, e *Entry) bool {
+	return a != nil && a.By != "" && a.covers(c) && e.Read.Sub(e.Created) < 2*c.guard.opts.Approval.Expiry
 }
 
 // expireEntry closes an entry whose approval, or the wait for it, is over.
@@ -158,6 +170,9 @@ func (c *call) edit(a Answer) bool {
 // deny writes the no down, so that it stays one.
 func (c *call) deny(a Answer) bool {
 	was := c.ledger.entry
+	if was.State.inDoubt() {
+		return c.answerStored(CodeInDoubt, OutcomeUnknown)
+	}
 	e, err := c.intent().next(StateDenied, 0)
 	if err != nil {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
@@ -178,6 +193,9 @@ func (c *call) deny(a Answer) bool {
 // awaitDecision leaves the call to somebody who decides later.
 func (c *call) awaitDecision() bool {
 	was := c.ledger.entry
+	if was.State.inDoubt() { // that it waits would say that nothing has begun
+		return c.answerStored(CodeInDoubt, OutcomeUnknown)
+	}
 	e, err := c.intent().next(StateAwaiting, c.guard.opts.Approval.Expiry)
 	if err != nil {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)

@@ -261,6 +261,64 @@ func TestAnApprovalIsGivenBack(t *testing.T) {
 }
 
 // One approval, many who take it up: it is used once.
+// What was approved, and ran, and may run again under its key, is still what was
+// approved: nobody is asked again, and the entry does not stay open for ever.
+func TestARepeatIsCoveredByItsApproval(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		policy toolguard.ApprovalPolicy
+		later  time.Duration
+		want   string
+	}{
+		"the same policy": {later: time.Hour, want: "ok"},
+		"another policy":  {policy: toolguard.ApprovalPolicy{Version: "2"}, want: "in_doubt/unknown"},
+		"too late":        {policy: toolguard.ApprovalPolicy{Expiry: time.Hour}, later: 3 * time.Hour, want: "in_doubt/unknown"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			b, j, d := &bank{loses: true}, toolguard.NewMemoryJournal(), pendingDesk()
+			of := func(p toolguard.ApprovalPolicy) *toolguard.Guard {
+				return guardOf(t, refundTool(b, toolguard.IdempotentByKey), &toolguard.Options{
+					Journal: j, Approver: d, Approval: p, Retry: toolguard.RetryPolicy{Off: true},
+				})
+			}
+			g := of(toolguard.ApprovalPolicy{})
+			key := refundOf(inTurn("1"), g, "A").Key
+			decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove})
+			require.Equal(t, toolguard.OutcomeUnknown, g.Resume(context.Background(), key).Error.Outcome)
+			b.set(false, nil)
+			time.Sleep(c.later)
+			h := of(c.policy)
+			assert.Equal(t, c.want, verdict(h.Resume(context.Background(), key)))
+			assert.Equal(t, c.want, verdict(refundOf(inTurn("1"), h, "A")))
+			assert.Len(t, b.keys, 1)
+			if c.want == "ok" {
+				assert.Equal(t, 1, d.count(), "how often the approver was asked")
+			} else {
+				e := decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingSucceeded})
+				assert.Equal(t, toolguard.StateSucceeded, e.State, "a person decides")
+			}
+		})
+	}
+}
+
+// What a person has edited is what runs again, whatever the model asks for.
+func TestARepeatRunsWhatWasApproved(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.IdempotentByKey), &toolguard.Options{
+		Journal: j, Approver: pendingDesk(), Retry: toolguard.RetryPolicy{Off: true},
+	})
+	key := refundOf(inTurn("1"), g, "A").Key
+	decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove, Args: []byte(`{"order":"A2"}`)})
+	require.Equal(t, toolguard.OutcomeUnknown, g.Resume(context.Background(), key).Error.Outcome)
+	b.set(false, nil)
+	env := refundOf(inTurn("1"), g, "A")
+	require.True(t, env.OK)
+	assert.Equal(t, "refunded A2", env.Result.Text)
+	assert.True(t, hasNote(env, "args_edited"))
+	assert.Len(t, b.keys, 1)
+}
+
 func TestAnApprovalIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

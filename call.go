@@ -42,7 +42,7 @@ type call struct {
 	notes    []Note
 	rare     *rare
 	outcome  Outcome
-	unsure   bool // an attempt may have had its effect
+	unsure   bool // an attempt, or another call under the key, may have had its effect
 	inside   bool // the guard's door counts this call
 	mute     bool // the host's redactor failed
 	renewed  bool // Refresh was asked
@@ -216,7 +216,10 @@ func (g *Guard) close(c *call) Envelope {
 // fail settles the call before the tool ran and stops the stage.
 func (c *call) fail(d diagnosis, err error) bool {
 	d.Outcome, d.claimed = OutcomeNotStarted, true
-	c.outcome = OutcomeNotStarted
+	if c.unsure {
+		d.Outcome = OutcomeUnknown // of what an earlier call under the key did
+	}
+	c.outcome = d.Outcome
 	c.failure = &failure{diagnosis: d, err: err}
 	return false
 }

@@ -75,7 +75,7 @@ func (c *call) unrepeated() bool {
 				return false
 			}
 		case f.loop.code != "":
-			return c.unlooped(f.loop)
+			return c.recalledAgain() && c.unlooped(f.loop)
 		case f.inFlight:
 			return c.refuseInFlight()
 		case f.flight != nil:
@@ -177,7 +177,7 @@ func (c *call) cleared(d *doubt) bool {
 		return false // of a key it has never seen it would say that nothing was done
 	}
 	c.key.Store(&d.idempotencyKey)
-	c.query(func(o Outcome) bool { return d.settles(o, time.Now()) })
+	c.query(func(o Outcome) bool { return d.settles(o, time.Now(), c.guard.info.settleDelay()) })
 	if c.failure == nil || c.outcome == OutcomeUnknown {
 		return false
 	}

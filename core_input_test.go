@@ -246,6 +246,7 @@ func TestBadCombinations(t *testing.T) {
 		"alternative's name":   {info: toolguard.Info{Alternatives: []string{"ok", ""}}, want: []string{"Info.Alternatives[1]", `""`}},
 		"name to verify with":  {info: toolguard.Info{VerifyWith: []string{"a\tb"}}, want: []string{"Info.VerifyWith[0]"}},
 		"key ttl":              {info: toolguard.Info{KeyTTL: time.Hour}, want: []string{"1h0m0s, want zero for a tool that is not idempotent_by_key"}},
+		"settle delay":         {info: toolguard.Info{SettleDelay: -1}, want: []string{"SettleDelay is -1ns, want zero or more"}},
 		"negative key ttl":     {info: toolguard.Info{Effect: toolguard.IdempotentByKey, KeyTTL: -1}, want: []string{"-1ns, want zero or more"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,20 +70,28 @@ type doubt struct {
 	abandoned      bool   // its attempt may still run
 }
 
-// settles is what [call.settles] is for an earlier call. A minute later nothing is
+// settles is what [call.settles] is for an earlier call. After the delay nothing is
 // on its way any more, but for an abandoned attempt, which may act at any time.
-func (d *doubt) settles(o Outcome, now time.Time) bool {
+func (d *doubt) settles(o Outcome, now time.Time, delay time.Duration) bool {
 	switch o {
 	case OutcomeSucceeded:
 		return true
 	case OutcomeFailed:
 		return !d.abandoned
 	default:
-		return o == OutcomeNotStarted && !d.abandoned && now.Sub(d.at) >= settleDelay
+		return o == OutcomeNotStarted && !d.abandoned && now.Sub(d.at) >= delay
 	}
 }
 
-const settleDelay = time.Minute
+const defaultSettleDelay = time.Minute
+
+// settleDelay is after what time nothing is on its way to the downstream any more.
+func (i *Info) settleDelay() time.Duration {
+	if i.SettleDelay > 0 {
+		return i.SettleDelay
+	}
+	return defaultSettleDelay
+}
 
 // doneWrite is a call that had its effect in this turn.
 type doneWrite struct {

@@ -54,6 +54,9 @@ func (s State) Final() bool { return len(moves[s]) == 0 && int(s) < len(stateNam
 // Prunable says that an entry in this state may be deleted when it is old.
 func (s State) Prunable() bool { return s.Final() || s == StateFailed }
 
+// inDoubt says that nobody knows whether the effect happened.
+func (s State) inDoubt() bool { return s == StateUnknown || s == StateParked }
+
 // outcome is what a state says of the effect.
 func (s State) outcome() Outcome {
 	switch s {

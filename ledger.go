@@ -172,10 +172,12 @@ func (c *call) withoutJournal(err error) bool {
 // editedBefore takes over the arguments that were approved: they are what runs.
 func (c *call) editedBefore() bool {
 	e := &c.ledger.entry
-	if e.State != StateApproved || bytes.Equal(e.Args, c.doc.Text) {
+	edited := e.Approval != nil && e.Approval.Edited
+	mayRun := e.State == StateApproved || e.State.inDoubt() && edited
+	if !mayRun || bytes.Equal(e.Args, c.doc.Text) {
 		return true
 	}
-	if e.Approval != nil && e.Approval.Edited {
+	if edited {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited})
 	}
 	return c.adopt(slices.Clone(e.Args))

@@ -7,6 +7,11 @@ func (c *call) recalled() bool {
 	return !c.inJournal() || c.unanswered()
 }
 
+// recalledAgain looks anew: while the call got here, others may have settled it.
+func (c *call) recalledAgain() bool {
+	return !c.inJournal() || c.lookUp() && c.recalled()
+}
+
 // unanswered looks at the entry and reports whether the call goes on.
 func (c *call) unanswered() bool {
 	e := &c.ledger.entry
@@ -24,7 +29,11 @@ func (c *call) unanswered() bool {
 	case StateAborted:
 		return c.answerStored(CodeAborted, OutcomeUnknown)
 	case StatePending:
-		return !e.overdue() || c.seize()
+		if e.overdue() {
+			return c.seize()
+		}
+		c.unsure = e.Effect != ReadOnly // the claim will say who has it
+		return true
 	case StateUnknown, StateParked:
 		return c.undoubted()
 	default:
@@ -88,10 +97,11 @@ func (c *call) put(was *Entry, e Entry, why string) bool {
 func (c *call) undoubted() bool {
 	e := c.ledger.entry
 	if c.guard.info.mayRepeat(&e) {
+		c.unsure = e.Effect != ReadOnly
 		return true
 	}
 	c.answerStored(CodeInDoubt, OutcomeUnknown)
-	c.query(e.believes)
+	c.query(func(o Outcome) bool { return e.believes(o, &c.guard.info) })
 	if c.outcome == OutcomeUnknown {
 		return false
 	}
@@ -128,8 +138,8 @@ func (i *Info) mayRepeat(e *Entry) bool {
 	}
 }
 
-// believes says whether a status query's answer settles the entry now.
-func (e *Entry) believes(o Outcome) bool {
+// believes says whether the answer of a tool's status query settles the entry now.
+func (e *Entry) believes(o Outcome, i *Info) bool {
 	d := doubt{at: e.Updated, abandoned: e.Code == CodeAbandoned}
-	return d.settles(o, e.Read)
+	return d.settles(o, e.Read, i.settleDelay())
 }

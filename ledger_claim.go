@@ -55,7 +55,7 @@ func (c *call) claim() bool {
 		return false
 	}
 	l.claimed, l.lines = true, nil
-	c.unsure = was.State == StateUnknown || was.State == StateParked
+	c.unsure = was.State.inDoubt()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewal = time.AfterFunc(c.guard.opts.Journaling.Lease/3, c.renew)

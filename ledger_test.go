@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -679,4 +681,108 @@ func TestOutputSchema(t *testing.T) {
 	}
 	_, err := toolguard.New(plain{info: toolguard.Info{Name: "look", OutputSchema: []byte(`{"type":1}`)}}, nil)
 	assert.ErrorContains(t, err, "Info.OutputSchema")
+}
+
+// A refusal of the guard's own says nothing of what an earlier call under the key
+// may have done: an unknown outcome stays one, for the model and in the journal.
+func TestARefusalOverADoubtLeavesTheDoubt(t *testing.T) {
+	t.Parallel()
+	down := func(_ context.Context, in refundIn) (string, error) {
+		if in.Order == "slow" {
+			time.Sleep(30 * time.Second)
+		}
+		return "", toolguard.MaybeDone(toolguard.Unavailable("down"))
+	}
+	tooLate := func(_ context.Context, args json.RawMessage) error {
+		if strings.Contains(string(args), "late") {
+			return toolguard.Business("refunded already")
+		}
+		return nil
+	}
+	for name, c := range map[string]struct {
+		opts  toolguard.Options
+		other string // is called meanwhile
+		code  toolguard.Code
+	}{
+		"the breaker":  {opts: toolguard.Options{Breaker: toolguard.BreakerPolicy{Failures: 2}}, other: "B", code: toolguard.CodeBreakerOpen},
+		"a rule":       {opts: toolguard.Options{Check: tooLate}, other: "B", code: toolguard.CodeBusinessRule},
+		"want of room": {opts: toolguard.Options{Concurrency: toolguard.ConcurrencyPolicy{Max: 1, Wait: time.Second}}, other: "slow", code: toolguard.CodeOverloaded},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			j := toolguard.NewMemoryJournal()
+			c.opts.Journal, c.opts.Retry.Off = j, true
+			info := toolguard.Info{Name: "refund", Effect: toolguard.IdempotentByKey, Irrelevant: []string{"reason"}}
+			g := guardOf(t, toolguard.Func(info, down), &c.opts)
+			key := refundOf(inTurn("1"), g, "A").Key
+			go refundOf(inTurn("1"), g, c.other)
+			synctest.Wait()
+			env := g.Do(inTurn("1"), toolguard.Call{Args: []byte(`{"order":"A","reason":"late"}`)})
+			assert.Equal(t, string(c.code)+"/unknown", verdict(env))
+			found, err := j.Scan(context.Background(), toolguard.Query{Key: key})
+			require.NoError(t, err)
+			assert.Equal(t, toolguard.StateUnknown, found[0].State)
+			time.Sleep(minute)
+		})
+	}
+}
+
+// So does one while another process is at it.
+func TestALoopOverACallThatRunsElsewhere(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	crashed(t, j, b, 1) // as far as anybody can tell it still runs
+	sessions, err := toolguard.NewSessions(toolguard.SessionPolicy{})
+	require.NoError(t, err)
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Sessions: sessions})
+	var last toolguard.Envelope
+	for range 8 {
+		if last = refundOf(inTurn("1"), g, "A"); last.Error.Code != toolguard.CodeInProgress {
+			break
+		}
+	}
+	assert.Equal(t, "loop_detected/unknown", verdict(last))
+}
+
+// late is a journal whose first answer takes its time.
+type late struct {
+	toolguard.Journal
+	scans atomic.Int32
+}
+
+func (j *late) Scan(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
+	found, err := j.Journal.Scan(ctx, q)
+	if j.scans.Add(1) == 1 {
+		time.Sleep(5 * time.Second)
+	}
+	return found, err
+}
+
+// What a call has seen of the journal is old when it is refused as a loop: it looks
+// again.
+func TestALoopIsHeldAgainstWhatTheJournalKnowsNow(t *testing.T) {
+	t.Parallel()
+	for name, takes := range map[string]time.Duration{"loop_detected/unknown": time.Minute, "ok": 4 * time.Second} {
+		inBubble(t, name, func(t *testing.T) {
+			b, j := new(bank), toolguard.NewMemoryJournal()
+			elsewhere := guardOf(t, toolguard.Func(toolguard.Info{Name: "refund"}, func(ctx context.Context, in refundIn) (string, error) {
+				time.Sleep(takes)
+				return b.refund(ctx, in)
+			}), &toolguard.Options{Journal: j})
+			sessions, err := toolguard.NewSessions(toolguard.SessionPolicy{})
+			require.NoError(t, err)
+			here := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: &late{Journal: j}, Sessions: sessions})
+			var env toolguard.Envelope
+			var wg sync.WaitGroup
+			wg.Go(func() { env = refundOf(inTurn("1"), here, "A") })
+			synctest.Wait()
+			wg.Go(func() { refundOf(inTurn("1"), elsewhere, "A") })
+			synctest.Wait()
+			for range 3 {
+				assert.Equal(t, "in_progress/unknown", verdict(refundOf(inTurn("1"), here, "A")))
+			}
+			wg.Wait()
+			assert.Equal(t, name, verdict(env))
+			assertOnce(t, b)
+		})
+	}
 }

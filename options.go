@@ -184,6 +184,9 @@ func (i *Info) check() error {
 	case i.KeyTTL < 0:
 		errs = append(errs, fmt.Errorf("toolguard: Info.KeyTTL is %v, want zero or more", i.KeyTTL))
 	}
+	if i.SettleDelay < 0 {
+		errs = append(errs, fmt.Errorf("toolguard: Info.SettleDelay is %v, want zero or more", i.SettleDelay))
+	}
 	if slices.Contains(i.Alternatives, i.Name) {
 		errs = append(errs, fmt.Errorf("toolguard: Info.Alternatives names the tool %q itself", i.Name))
 	}

@@ -16,6 +16,10 @@ type RecoverPolicy struct {
 	// MaxChecks is how often the downstream is asked about one entry before a
 	// person has to decide. If zero, 8.
 	MaxChecks int
+	// Batch is how many entries are taken from the journal at a time. Other
+	// recoverers leave them alone meanwhile, for up to 5 s each: so long does it take
+	// until somebody goes on where one is killed. If zero, 20.
+	Batch int
 	// Decided, if not nil, is told of each entry whose state changed. It should
 	// return soon.
 	Decided func(Entry)
@@ -47,9 +51,12 @@ func NewRecoverer(j Journal, p *RecoverPolicy, guards ...*Guard) (*Recoverer, er
 		return nil, fmt.Errorf("toolguard: RecoverPolicy.Interval is %v, want zero or more", r.policy.Interval)
 	case r.policy.MaxChecks < 0:
 		return nil, fmt.Errorf("toolguard: RecoverPolicy.MaxChecks is %v, want zero or more", r.policy.MaxChecks)
+	case r.policy.Batch < 0 || r.policy.Batch > maxRecoverBatch:
+		return nil, fmt.Errorf("toolguard: RecoverPolicy.Batch is %v, want up to %d", r.policy.Batch, maxRecoverBatch)
 	}
 	setDefault(&r.policy.Interval, 10*time.Second)
 	setDefault(&r.policy.MaxChecks, 8)
+	setDefault(&r.policy.Batch, 20)
 	for _, g := range guards {
 		if g == nil || g.body.Load() == nil {
 			return nil, errors.New("toolguard: NewRecoverer: a Guard was not made by New")
@@ -92,10 +99,7 @@ func (r *Recoverer) Run(ctx context.Context) error {
 }
 
 const (
-	recoverBatch = 20
-	// recoverHold is how long a recoverer has what it took for itself. It asks
-	// about one entry after the other.
-	recoverHold = recoverBatch * statusTimeout
+	maxRecoverBatch = 1000
 	// statusTimeout bounds one status query.
 	statusTimeout = 5 * time.Second
 	// firstCheck is how long after an unknown outcome the downstream is asked; the
@@ -108,10 +112,11 @@ const (
 // journal's.
 func (r *Recoverer) Once(ctx context.Context) (Recovered, error) {
 	var n Recovered
+	hold := time.Duration(r.policy.Batch) * statusTimeout // it asks about one after the other
 	for ctx.Err() == nil {
 		var taken []Entry
 		err := r.journal.ask(ctx, callbackTimeout, func(ctx context.Context) (err error) {
-			taken, err = r.journal.Take(ctx, recoverBatch, recoverHold)
+			taken, err = r.journal.Take(ctx, r.policy.Batch, hold)
 			return err
 		})
 		if err != nil {
@@ -122,7 +127,7 @@ func (r *Recoverer) Once(ctx context.Context) (Recovered, error) {
 				return n, err
 			}
 		}
-		if len(taken) < recoverBatch {
+		if len(taken) < r.policy.Batch {
 			return n, nil
 		}
 	}
@@ -178,7 +183,7 @@ func (r *Recoverer) confirm(ctx context.Context, e Entry) (Entry, string) {
 		return e.parked(0), WhyNoStatus
 	}
 	outcome, receipt, err := guard.statusOf(WithScope(ctx, e.Scope), statusTimeout, e.Key, e.Args)
-	if e.Checks++; err != nil || !e.believes(outcome) {
+	if e.Checks++; err != nil || !e.believes(outcome, &guard.info) {
 		if e.Checks >= r.policy.MaxChecks {
 			return e.parked(0), WhyChecksUsed
 		}

@@ -74,6 +74,49 @@ func TestTheRecovererAsksTheDownstream(t *testing.T) {
 	}
 }
 
+// The tool's author knows how long a request may be on its way to the downstream.
+func TestNotFoundCountsAfterTheSettleDelay(t *testing.T) {
+	t.Parallel()
+	for delay, want := range map[time.Duration]string{2 * time.Second: "ok", 0: "in_doubt/unknown", time.Hour: "in_doubt/unknown"} {
+		inBubble(t, delay.String(), func(t *testing.T) {
+			b, j := new(bank), toolguard.NewMemoryJournal()
+			b.set(false, toolguard.MaybeDone(errLost))
+			info := toolguard.Info{Name: "refund", Effect: toolguard.NonIdempotent, SettleDelay: delay}
+			tool := toolguard.Func(info, b.refund)
+			tool.Status = b.status
+			g := guardOf(t, tool, &toolguard.Options{Journal: j})
+			refundOf(inTurn("1"), g, "A")
+			b.set(false, nil)
+			time.Sleep(time.Second)
+			assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inTurn("1"), g, "A")))
+			time.Sleep(2 * time.Second)
+			assert.Equal(t, want, verdict(refundOf(inTurn("1"), g, "A")))
+		})
+	}
+}
+
+// What a recoverer had taken when it was killed is taken again soon, where it took
+// little at a time.
+func TestWhatAKilledRecovererTookIsTakenAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := new(bank), toolguard.NewMemoryJournal()
+		crashed(t, j, b, 1)
+		time.Sleep(31 * time.Second)
+		g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+		gone := &faulty{Journal: j, before: func(int) error { return errDisk }}
+		killed, err := toolguard.NewRecoverer(gone, &toolguard.RecoverPolicy{Batch: 1}, g)
+		require.NoError(t, err)
+		_, err = killed.Once(context.Background())
+		require.ErrorIs(t, err, errDisk)
+		next, err := toolguard.NewRecoverer(j, nil, g)
+		require.NoError(t, err)
+		assert.Zero(t, once1(t, next), "it may still be at work")
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, 1, once1(t, next).Parked)
+	})
+}
+
 // What nobody can find out waits for a person, not for a restart.
 func TestTheRecovererParks(t *testing.T) {
 	t.Parallel()
@@ -259,6 +302,50 @@ func TestARetryWithOtherArguments(t *testing.T) {
 	assertOnce(t, b)
 }
 
+// A retry with other arguments is two entries. Whoever is killed between the two
+// decides again; meanwhile neither may run.
+func TestARetryWithOtherArgumentsIsKilledHalfway(t *testing.T) {
+	t.Parallel()
+	b := new(bank)
+	j, g, key := parked(t, b)
+	ruling := toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Args: []byte(`{"order":"A2"}`)}
+	_, err := toolguard.Decide(context.Background(), &faulty{Journal: j, before: on(2, errDisk)}, ruling)
+	require.ErrorIs(t, err, errDisk)
+	assert.False(t, refundOf(inTurn("1"), g, "A").OK)
+	_, err = toolguard.Decide(context.Background(), j, toolguard.Ruling{Key: key, By: "eve", Verdict: toolguard.RulingRetry})
+	require.ErrorIs(t, err, toolguard.ErrDecided, "the first decision wins")
+	assert.Zero(t, b.count())
+
+	e := decide(t, j, ruling)
+	_, err = toolguard.Decide(context.Background(), j, ruling)
+	require.ErrorIs(t, err, toolguard.ErrDecided, "there is such an entry already")
+	require.True(t, g.Resume(context.Background(), e.Key).OK)
+	assert.False(t, refundOf(inTurn("1"), g, "A").OK)
+	assertOnce(t, b)
+}
+
+// Of two people who decide at once one is told that it was too late, and what she
+// wanted does not run.
+func TestARetryWithOtherArgumentsComesTooLate(t *testing.T) {
+	t.Parallel()
+	b := new(bank)
+	j, g, key := parked(t, b)
+	faster := &faulty{Journal: j, before: func(n int) error {
+		if n == 1 {
+			decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry})
+		}
+		return nil
+	}}
+	_, err := toolguard.Decide(context.Background(), faster, toolguard.Ruling{
+		Key: key, By: "eve", Verdict: toolguard.RulingRetry, Args: []byte(`{"order":"A2"}`),
+	})
+	require.ErrorIs(t, err, toolguard.ErrDecided)
+	for _, e := range entries(t, j) {
+		g.Resume(context.Background(), e.Key)
+	}
+	assertOnce(t, b)
+}
+
 func TestRulingsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	b := new(bank)
@@ -272,7 +359,7 @@ func TestRulingsThatMakeNoSense(t *testing.T) {
 		"approve":       {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingApprove}, "decided about already"},
 		"no such entry": {toolguard.Ruling{Key: "nope", By: "ben", Verdict: toolguard.RulingRetry}, "no such entry"},
 		"empty key":     {toolguard.Ruling{By: "ben", Verdict: toolguard.RulingRetry}, "no such entry"},
-		"bad args":      {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Args: []byte(`[1]`)}, "one JSON object"},
+		"bad args":      {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Args: []byte(`[1]`)}, "not one JSON object: they are another value"},
 		"changed hands": {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Token: 7}, "decided about already"},
 	} {
 		_, err := toolguard.Decide(context.Background(), j, c.ruling)
@@ -285,4 +372,17 @@ func TestRulingsThatMakeNoSense(t *testing.T) {
 	}
 	plainGuard := guardOf(t, toolOf(toolguard.ReadOnly, answers("x")), nil)
 	requireEnvelope(t, plainGuard.Resume(context.Background(), key))
+}
+
+func TestRecoverPoliciesThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for want, p := range map[string]toolguard.RecoverPolicy{
+		"RecoverPolicy.Interval is -1ns": {Interval: -1},
+		"RecoverPolicy.MaxChecks is -1":  {MaxChecks: -1},
+		"RecoverPolicy.Batch is -1":      {Batch: -1},
+		"RecoverPolicy.Batch is 1001":    {Batch: 1001},
+	} {
+		_, err := toolguard.NewRecoverer(toolguard.NewMemoryJournal(), &p)
+		assert.ErrorContains(t, err, want)
+	}
 }

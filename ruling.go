@@ -67,8 +67,9 @@ var ErrDecided = errors.New("toolguard: the entry has been decided about already
 var ErrNoEntry = errors.New("toolguard: the journal has no such entry")
 
 // Decide writes down a person's decision. The first one wins: a later one gets
-// [ErrDecided]. What is approved runs with [Guard.Resume], or when the model asks
-// for it again. It returns the entry as it is then; with Args to retry, the new one.
+// [ErrDecided]. After any other error it may be written down or not: decide again.
+// What is approved runs with [Guard.Resume], or when the model asks for it again.
+// It returns the entry as it is then; with Args to retry, the new one.
 func Decide(ctx context.Context, j Journal, r Ruling) (Entry, error) {
 	if j == nil || r.By == "" {
 		return Entry{}, errors.New("toolguard: Decide: want a journal, and who decides")
@@ -80,7 +81,7 @@ func Decide(ctx context.Context, j Journal, r Ruling) (Entry, error) {
 		return Entry{}, err
 	case e.State == StateNone || r.Key == "":
 		return Entry{}, fmt.Errorf("%w: %q", ErrNoEntry, preview(r.Key))
-	case r.Token != 0 && r.Token != e.Token || !r.decides(e.State):
+	case r.Token != 0 && r.Token != e.Token || !r.decides(e.State) && !r.completes(&e):
 		return e, fmt.Errorf("%w: %q is %v", ErrDecided, preview(r.Key), e.State)
 	case len(r.Args) > 0 && r.Verdict == RulingRetry:
 		return r.retryEdited(ctx, way, e)
@@ -128,8 +129,11 @@ func (r *Ruling) approve(e Entry) (Entry, error) {
 	edited := len(r.Args) > 0
 	if edited {
 		doc, err := strictjson.Parse(r.Args, strictjson.Limits{})
-		if err != nil || !doc.IsObject() {
-			return Entry{}, fmt.Errorf("toolguard: Decide: Args are not one JSON object: %w", errors.Join(err))
+		if err == nil && !doc.IsObject() {
+			err = errors.New("they are another value")
+		}
+		if err != nil {
+			return Entry{}, fmt.Errorf("toolguard: Decide: Args are not one JSON object: %w", err)
 		}
 		e.Args, e.ApprovalDigest = r.Args, digest.Of(e.identity(), &doc, nil)
 	}
@@ -151,28 +155,35 @@ func (r *Ruling) approve(e Entry) (Entry, error) {
 // retryHolds is how long a person's leave to run something again holds.
 const retryHolds = 24 * time.Hour
 
-// retryEdited makes an entry of its own for what runs in place of the old one,
-// and then closes that: between the two, the person's yes is not lost.
+// retryEdited closes the old entry and makes one of its own for what runs in its
+// place. Closing it is the decision: whoever is too late makes no other.
 func (r *Ruling) retryEdited(ctx context.Context, j *journaling, old Entry) (Entry, error) {
 	e := old
-	e.Key, e.Linked = hashParts("retry", old.Key), old.Key
+	e.Key, e.Linked = editedKey(old.Key), old.Key
 	e.Group, e.Generation = e.Key, 0
 	e.Token, e.State, e.Attempts, e.Checks, e.Result, e.Code = 0, StateNone, 0, 0, nil, ""
 	e, err := r.approve(e)
 	if err != nil {
 		return old, err
 	}
-	now, err := r.write(ctx, j, Version{}, e, StateNone)
-	if err != nil {
-		return old, err
+	if old.State != StateAborted {
+		closed := old.must(StateAborted, 0)
+		closed.Linked = e.Key
+		if now, err := r.write(ctx, j, old.Version(), closed, old.State); err != nil {
+			return now, err
+		}
 	}
-	closed := old.must(StateAborted, 0)
-	closed.Linked = e.Key
-	if _, err := r.write(ctx, j, old.Version(), closed, old.State); err != nil {
-		return now, err
-	}
-	return now, nil
+	return r.write(ctx, j, Version{}, e, StateNone)
 }
+
+// completes says that the ruling is the second half of one that closed the entry
+// and was then cut short.
+func (r *Ruling) completes(e *Entry) bool {
+	return r.Verdict == RulingRetry && len(r.Args) > 0 && e.State == StateAborted && e.Linked == editedKey(e.Key)
+}
+
+// editedKey is that of the entry that takes another one's place.
+func editedKey(old string) string { return hashParts("retry", old) }
 
 // write stores what was decided, unless somebody was faster.
 func (r *Ruling) write(ctx context.Context, j *journaling, was Version, e Entry, from State) (Entry, error) {

@@ -59,6 +59,10 @@ type Info struct {
 	// KeyTTL is how long the downstream of an IdempotentByKey tool remembers a
 	// key. If zero, 24 h.
 	KeyTTL time.Duration
+	// SettleDelay is how long a request may still be on its way to the downstream
+	// after its outcome was unknown. "Not started" from Status counts only then. If
+	// zero, 1 min.
+	SettleDelay time.Duration
 	// KeyField names a top-level argument that takes the idempotency key, in place
 	// of whatever the model wrote there. The schema must admit it.
 	KeyField string
