@@ -167,7 +167,7 @@ func (c *call) deny(a Answer) bool {
 		return false
 	}
 	if c.ledger.entry.State != StateDenied { // somebody else was faster
-		return c.unanswered() && c.approved()
+		return c.overtaken()
 	}
 	c.answerStored(CodeApprovalDenied, OutcomeNotStarted)
 	c.failure.quote = a.Why
@@ -188,7 +188,7 @@ func (c *call) awaitDecision() bool {
 	if c.ledger.entry.State == StateAwaiting {
 		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
 	}
-	return c.unanswered() && c.approved() // somebody else was faster
+	return c.overtaken() // somebody else was faster
 }
 
 // approvalLine is the audit's line on who decided.

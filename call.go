@@ -62,6 +62,7 @@ type rare struct {
 	endSpan  func(Event) // ends the call's span
 	resumed  *Entry      // what the call goes on with
 	lost     error       // why it cannot
+	injected string      // the key that is among the arguments
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }

@@ -19,9 +19,10 @@ func (c *call) injectKey() bool {
 		return true
 	}
 	text, former := withMember(&c.doc, field, c.CallKey())
-	if former != "" && former != c.CallKey() {
+	if former != "" && former != c.CallKey() && former != c.rarely().injected {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteKeyOverwritten, Path: "/" + field})
 	}
+	c.rarely().injected = c.CallKey()
 	return c.adopt(text)
 }
 
