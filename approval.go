@@ -13,7 +13,7 @@ import (
 // may have changed while that took its time is asked again.
 func (c *call) approved() bool {
 	if !c.inJournal() {
-		return true
+		return c.approvedAround()
 	}
 	switch e := &c.ledger.entry; e.State {
 	case StatePending:

@@ -63,6 +63,8 @@ type rare struct {
 	resumed  *Entry      // what the call goes on with
 	lost     error       // why it cannot
 	injected string      // the key that is among the arguments
+	lender   *attempt    // whose key it has
+	borrows  bool        // and holds
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }

@@ -12,7 +12,7 @@ import (
 // else has the key.
 func (c *call) claimed() bool {
 	if !c.inJournal() {
-		return true
+		return c.borrowed()
 	}
 	if wait, open := c.guard.breakers.refuses(c.breakerKey()); open {
 		return c.refuse(CodeBreakerOpen, wait) // there is nothing to write down

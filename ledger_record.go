@@ -86,6 +86,7 @@ func (c *call) tellSession(late *lateAnswer) {
 // record writes down what the call came to. It changes nothing of that: where
 // it fails, the answer says that it is not recorded.
 func (c *call) record() {
+	c.giveBack()
 	l := c.ledger
 	if l == &unwritten {
 		c.noteUnrecorded()
