@@ -88,10 +88,16 @@ func (a *Approval) covers(c *call) bool {
 // expireEntry closes an entry whose approval, or the wait for it, is over.
 func (c *call) expireEntry(e *Entry, code Code) bool {
 	was := *e
-	n := was.must(StateExpired, 0)
+	n, err := was.withdrawn(StateExpired)
+	if err != nil {
+		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
+	}
 	n.Code = code
-	if !c.put(&was, n, string(code)) {
+	switch {
+	case !c.put(&was, n, string(code)):
 		return false
+	case c.ledger.entry.State == StateUnknown:
+		return c.unanswered() && c.approved()
 	}
 	return c.answerStored(code, OutcomeNotStarted)
 }

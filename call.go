@@ -200,10 +200,11 @@ func (g *Guard) close(c *call) Envelope {
 	return env
 }
 
-// fail settles the call before the tool ran and stops the stage.
+// fail settles the call before the tool ran and stops the stage. What was unknown
+// when the call claimed its key remains so.
 func (c *call) fail(d diagnosis, err error) bool {
 	d.Outcome, d.claimed = OutcomeNotStarted, true
-	c.outcome = OutcomeNotStarted
+	c.settleOutcome(OutcomeNotStarted)
 	c.failure = &failure{diagnosis: d, err: err}
 	return false
 }

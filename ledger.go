@@ -2,6 +2,7 @@ package toolguard
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,7 +19,8 @@ type ledger struct {
 	earlier    time.Duration // since an earlier generation had its effect; 0 if none had
 	approval   *Approval     // given to this call
 	claimed    bool
-	lines      []Record // of the audit, on their way into the journal
+	lines      []Record        // of the audit, on their way into the journal
+	args       json.RawMessage // for the audit, from the claim on
 
 	mu       sync.Mutex
 	renewal  *time.Timer

@@ -54,7 +54,8 @@ func (c *call) claim() bool {
 		return false
 	}
 	l.claimed, l.lines = true, nil
-	c.unsure = was.State == StateUnknown || was.State == StateParked
+	l.args = lines[len(lines)-1].Args
+	c.unsure = was.State == StateUnknown || was.State == StateParked || was.Approval.doubts()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewal = time.AfterFunc(c.guard.opts.Journaling.Lease/3, c.renew)
