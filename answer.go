@@ -1,8 +1,10 @@
 package toolguard
 
 import (
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +26,7 @@ func (c *call) answer() (e Envelope) {
 		}
 	}()
 	e = Envelope{
-		OK: c.failure == nil, CallID: c.in.ID, Tool: c.toolName(), Args: c.doc.Text, Key: c.keyIfMade(),
+		OK: c.failure == nil, CallID: c.in.ID, Tool: c.toolName(), Args: c.argsToShow(), Key: c.keyIfMade(),
 		Attempts: c.attempts, Degraded: c.source(), Notes: c.notes, identity: c.guard.args.identity, past: c.pastAnswer(),
 		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
 	}
@@ -35,6 +37,15 @@ func (c *call) answer() (e Envelope) {
 		c.fit(&e)
 	}
 	return e
+}
+
+// argsToShow are those that ran, and the caller's own: a journal may still read the
+// others when a late answer comes.
+func (c *call) argsToShow() json.RawMessage {
+	if c.inJournal() {
+		return slices.Clone(c.doc.Text)
+	}
+	return c.doc.Text
 }
 
 // lastResort answers when wording the answer itself failed. It claims nothing

@@ -13,7 +13,7 @@ import (
 // may have changed while that took its time is asked again.
 func (c *call) approved() bool {
 	if !c.inJournal() {
-		return true
+		return c.approvedAround()
 	}
 	switch e := &c.ledger.entry; e.State {
 	case StatePending:
@@ -100,10 +100,16 @@ func (a *Approval) coversAgain(c *call, e *Entry) bool {
 // expireEntry closes an entry whose approval, or the wait for it, is over.
 func (c *call) expireEntry(e *Entry, code Code) bool {
 	was := *e
-	n := was.must(StateExpired, 0)
+	n, err := was.withdrawn(StateExpired)
+	if err != nil {
+		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
+	}
 	n.Code = code
-	if !c.put(&was, n, string(code)) {
+	switch {
+	case !c.put(&was, n, string(code)):
 		return false
+	case c.ledger.entry.State == StateUnknown:
+		return c.unanswered() && c.approved()
 	}
 	return c.answerStored(code, OutcomeNotStarted)
 }
@@ -183,7 +189,7 @@ func (c *call) deny(a Answer) bool {
 		return false
 	}
 	if c.ledger.entry.State != StateDenied { // somebody else was faster
-		return c.unanswered() && c.approved()
+		return c.overtaken()
 	}
 	c.answerStored(CodeApprovalDenied, OutcomeNotStarted)
 	c.failure.quote = a.Why
@@ -207,7 +213,7 @@ func (c *call) awaitDecision() bool {
 	if c.ledger.entry.State == StateAwaiting {
 		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
 	}
-	return c.unanswered() && c.approved() // somebody else was faster
+	return c.overtaken() // somebody else was faster
 }
 
 // approvalLine is the audit's line on who decided.

@@ -188,4 +188,10 @@ type Approval struct {
 	Policy       string `json:"policy,omitempty"`
 	// Edited says that the arguments are not those the model sent.
 	Edited bool `json:"edited,omitempty"`
+	// Doubt says that nobody knew whether the effect had happened already: it may
+	// happen, but what follows proves nothing of what was before.
+	Doubt bool `json:"doubt,omitempty"`
 }
+
+// doubts says whether the approval is to try again what may have happened.
+func (a *Approval) doubts() bool { return a != nil && a.Doubt }

@@ -64,6 +64,9 @@ type rare struct {
 	endSpan  func(Event) // ends the call's span
 	resumed  *Entry      // what the call goes on with
 	lost     error       // why it cannot
+	injected string      // the key that is among the arguments
+	lender   *attempt    // whose key it has
+	borrows  bool        // and holds
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }
@@ -213,13 +216,11 @@ func (g *Guard) close(c *call) Envelope {
 	return env
 }
 
-// fail settles the call before the tool ran and stops the stage.
+// fail settles the call before the tool ran and stops the stage. What was unknown
+// when the call claimed its key remains so.
 func (c *call) fail(d diagnosis, err error) bool {
-	d.Outcome, d.claimed = OutcomeNotStarted, true
-	if c.unsure {
-		d.Outcome = OutcomeUnknown // of what an earlier call under the key did
-	}
-	c.outcome = d.Outcome
+	c.settleOutcome(OutcomeNotStarted)
+	d.Outcome, d.claimed = c.outcome, true
 	c.failure = &failure{diagnosis: d, err: err}
 	return false
 }

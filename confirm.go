@@ -132,7 +132,14 @@ func (c *call) query(believes func(Outcome) bool) {
 // back, and all inside it. That nothing is known of it, never so soon: the request
 // may still be on its way.
 func (c *call) settles(o Outcome) bool {
-	return o == OutcomeSucceeded || o == OutcomeFailed && !c.last().abandoned() && c.last().strays.Load() == 0
+	return o == OutcomeSucceeded || o == OutcomeFailed && !c.stillRuns()
+}
+
+// stillRuns says that the last attempt, or one inside it, was given up on: it may
+// act at any time.
+func (c *call) stillRuns() bool {
+	a := c.last()
+	return a != nil && (a.abandoned() || a.strays.Load() > 0)
 }
 
 // fitsOutput holds a result against the schema that the tool declares for it. One

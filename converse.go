@@ -253,6 +253,7 @@ func (c *call) booking() booking {
 		acted:          c.attempts > 0 || c.source() != nil,
 		idempotencyKey: c.keyIfMade(),
 		journaled:      c.inJournal(),
+		abandoned:      c.stillRuns(),
 	}
 	switch c.decided {
 	case DecisionConfirm:

@@ -234,6 +234,8 @@ type booking struct {
 	// neither success nor failure: it asks for something, or the host took over,
 	// or the caller gave up.
 	neither bool
+	// abandoned: it may still act.
+	abandoned bool
 	// idempotencyKey is what the downstream can be asked by.
 	idempotencyKey string
 	// journaled: the journal remembers the effect, and who decides about it.
@@ -274,7 +276,7 @@ func (s *session) bookEffect(b *booking) {
 	case !b.acted && !b.confirmed || p.code == CodeControlFlow:
 	case b.journaled && !happened:
 	case unknown && b.info.Effect != Idempotent:
-		s.doubt(doubt{p.key, p.at, b.idempotencyKey, p.code == CodeAbandoned})
+		s.doubt(doubt{p.key, p.at, b.idempotencyKey, b.abandoned})
 	case !unknown:
 		s.settleDoubt(p.key)
 		if happened && !b.neither && p.turn == s.turnNo {

@@ -105,7 +105,8 @@ type Entry struct {
 	// this package's own form; nil if there is none, or it was too large.
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
-	// Code is that of the failure, Attempts how often the tool ran.
+	// Code is that of the failure, or CodeAbandoned where an attempt may still run;
+	// Attempts is how often the tool ran.
 	Code     Code `json:"code,omitempty"`
 	Attempts int  `json:"attempts,omitempty"`
 	// Approval is who said yes, and to what; nil if nobody was asked.

@@ -103,11 +103,7 @@ func (j *MemoryJournal) put(old *memoryEntry, e *Entry) {
 	}
 	e.Created = old.Created
 	old.Entry = *e
-	old.Args, old.Result = bytes.Clone(e.Args), bytes.Clone(e.Result)
-	if e.Approval != nil {
-		own := *e.Approval
-		old.Approval = &own
-	}
+	old.Entry = old.reading(old.Read)
 	if e.State.Prunable() {
 		delete(j.open, e.Key)
 		j.settled.Put(e.Key, old)

@@ -76,10 +76,11 @@ func (s State) outcome() Outcome {
 //	awaiting → approved ⇄ pending → succeeded | failed | unknown → parked
 //
 // From unknown and parked on, a status query, a late answer or a person decides.
+// What a person lets run again although it is unknown, and does not run, is unknown.
 var moves = map[State][]State{
 	StateNone:     {StateAwaiting, StateApproved, StateDenied, StatePending},
 	StateAwaiting: {StateApproved, StateDenied, StateExpired},
-	StateApproved: {StatePending, StateDenied, StateExpired},
+	StateApproved: {StatePending, StateDenied, StateExpired, StateUnknown},
 	StatePending:  {StateApproved, StateSucceeded, StateFailed, StateUnknown},
 	StateFailed:   {StatePending, StateAwaiting, StateDenied},
 	StateUnknown:  {StatePending, StateSucceeded, StateFailed, StateParked, StateApproved, StateAborted},
@@ -98,6 +99,15 @@ func (e Entry) next(to State, due time.Duration) (Entry, error) {
 	}
 	e.State, e.Due = to, due
 	return e, nil
+}
+
+// withdrawn is the entry without its approval, or when the wait for one is over: it
+// ends, unless what was approved is in doubt.
+func (e Entry) withdrawn(end State) (Entry, error) {
+	if e.State == StateApproved && e.Approval.doubts() {
+		return e.next(StateUnknown, firstCheck)
+	}
+	return e.next(end, 0)
 }
 
 // must is next for a step that the table has.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolguard-go/toolguard/internal/canonical"
+	"github.com/toolguard-go/toolguard/internal/digest"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 	"github.com/toolguard-go/toolguard/prompts"
 )
@@ -18,9 +19,10 @@ func (c *call) injectKey() bool {
 		return true
 	}
 	text, former := withMember(&c.doc, field, c.CallKey())
-	if former != "" && former != c.CallKey() {
+	if former != "" && former != c.CallKey() && former != c.rarely().injected {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteKeyOverwritten, Path: "/" + field})
 	}
+	c.rarely().injected = c.CallKey()
 	return c.adopt(text)
 }
 
@@ -33,6 +35,11 @@ func (c *call) adopt(text json.RawMessage) bool {
 	c.doc = doc
 	c.judge()
 	return true
+}
+
+// digestOf is the key digest of a document.
+func (a *arguments) digestOf(doc *strictjson.Doc) Digest {
+	return digest.Of(a.identity, doc, a.irrelevant)
 }
 
 // withMember returns the object with a string member, and what the member was if

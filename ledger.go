@@ -2,6 +2,7 @@ package toolguard
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,7 +20,8 @@ type ledger struct {
 	approval   *Approval     // given to this call
 	waited     time.Duration // for it
 	claimed    bool
-	lines      []Record // of the audit, on their way into the journal
+	lines      []Record        // of the audit, on their way into the journal
+	args       json.RawMessage // for the audit, from the claim on
 
 	mu       sync.Mutex
 	renewal  *time.Timer
@@ -40,10 +42,7 @@ func (c *call) inJournal() bool {
 // where the host can resume them, or somebody has to approve them.
 func (c *call) journaled() bool {
 	g := c.guard
-	if g.journal == nil || g.opts.Journaling.Off {
-		return false
-	}
-	return g.info.Effect != ReadOnly || c.scope.stepped() || g.asksApproval()
+	return g.journal != nil && (g.info.Effect != ReadOnly || c.scope.stepped() || g.asksApproval())
 }
 
 // stepped says that the host knows this piece of work by a name of its own.
@@ -61,11 +60,11 @@ func (c *call) keyed() bool {
 // lookUp reads what the journal has of this action.
 func (c *call) lookUp() bool {
 	switch {
-	case !c.journaled() || c.inheritsKey():
-		c.ledger = &unkept
-		return true
 	case c.resumed() != nil:
 		return c.lookUpKey()
+	case c.inheritsKey() || !c.journaled():
+		c.ledger = &unkept
+		return true
 	}
 	l := &ledger{group: c.group()}
 	c.ledger = l
@@ -82,11 +81,11 @@ func (c *call) lookUp() bool {
 }
 
 func (c *call) lookUpKey() bool {
-	found, err := c.guard.journal.read(c.ctx, c.left(callbackTimeout), Query{Key: c.resumed().Key, Limit: 1})
-	c.ledger = &ledger{group: found.Group, generation: found.Generation, entry: found}
+	found, err := c.guard.journal.find(c.ctx, c.left(callbackTimeout), c.resumed().Key)
 	if err != nil {
 		return c.withoutJournal(err)
 	}
+	c.ledger = &ledger{group: found.Group, generation: found.Generation, entry: found}
 	c.key.Store(&c.resumed().Key)
 	return true
 }
@@ -129,6 +128,8 @@ func (c *call) group() string {
 		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity, c.outer.call.CallKey(), c.digest.String())
 	case s.stepped():
 		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity)
+	case s.Session != "" && c.besideTwin():
+		return hashParts("inside", s.Tenant, s.Session, c.guard.args.identity, c.outer.call.CallKey(), c.digest.String())
 	case s.Session != "":
 		return hashParts("session", s.Tenant, s.Session, c.guard.args.identity, c.digest.String())
 	default:
@@ -143,24 +144,11 @@ func generationKey(group string, generation int) string {
 	return hashParts("generation", group, strconv.Itoa(generation))
 }
 
-// inheritsKey gives a call that a guard makes inside another one of the same tool
-// with the same arguments the key of that one, which is in the journal already.
-func (c *call) inheritsKey() bool {
-	for a := c.outer; a != nil; a = a.call.outer {
-		if o := a.call; o.guard.args.identity == c.guard.args.identity && o.digest == c.digest {
-			key := o.CallKey()
-			c.key.Store(&key)
-			return true
-		}
-	}
-	return false
-}
-
 // withoutJournal goes on although the journal does not answer, where running
 // twice would do no harm.
 func (c *call) withoutJournal(err error) bool {
 	c.ledger = &unwritten
-	if c.guard.info.repeatable(c.began) && !c.guard.asksApproval() {
+	if c.guard.info.repeatable(c.began) && !c.guard.asksApproval() && c.resumed() == nil {
 		return true
 	}
 	if c.ctx.Err() != nil {

@@ -12,7 +12,7 @@ import (
 // else has the key.
 func (c *call) claimed() bool {
 	if !c.inJournal() {
-		return true
+		return c.borrowed()
 	}
 	if wait, open := c.guard.breakers.refuses(c.breakerKey()); open {
 		return c.refuse(CodeBreakerOpen, wait) // there is nothing to write down
@@ -24,10 +24,10 @@ func (c *call) claimed() bool {
 		case StateAwaiting:
 			return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
 		}
-		if done := c.claim(); done || c.failure != nil {
-			return done
+		if c.claim() {
+			return true
 		}
-		if !c.unanswered() {
+		if c.failure != nil || !c.overtaken() {
 			return false
 		}
 	}
@@ -51,15 +51,26 @@ func (c *call) claim() bool {
 		return c.withoutJournal(err)
 	}
 	if l.entry = now; !ok {
-		c.takeUp(now)
 		return false
 	}
 	l.claimed, l.lines = true, nil
-	c.unsure = was.State.inDoubt()
+	l.args = lines[len(lines)-1].Args
+	c.unsure = was.State.inDoubt() || was.Approval.doubts()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewal = time.AfterFunc(c.guard.opts.Journaling.Lease/3, c.renew)
 	return true
+}
+
+// overtaken goes on from what somebody faster has made of the entry. That may be
+// another key, or other arguments: nothing that was said before holds for them,
+// an approval least of all. A call that is resumed has no other key.
+func (c *call) overtaken() bool {
+	c.ledger.approval = nil
+	if c.resumed() == nil {
+		c.takeUp(c.ledger.entry)
+	}
+	return c.editedBefore() && c.injectKey() && c.matched() && c.authorized() && c.unanswered() && c.checked() && c.approved()
 }
 
 // intent is the entry of this call, in the version that is there.

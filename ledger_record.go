@@ -23,7 +23,7 @@ func (c *call) auditLine(kind RecordKind) Record {
 		Kind: kind, Actor: ActorGuard, Tool: i.Name, Source: i.Source, ToolVersion: i.Version,
 		SchemaDigest: c.guard.args.digest, Scope: *c.scope, CallID: c.in.ID, Digest: c.digest,
 	}
-	if c.guard.opts.Journaling.AuditArguments {
+	if r.Args = c.ledger.args; r.Args == nil && c.guard.opts.Journaling.AuditArguments {
 		r.Args = c.redactedArgs()
 	}
 	return r
@@ -86,6 +86,7 @@ func (c *call) tellSession(late *lateAnswer) {
 // record writes down what the call came to. It changes nothing of that: where
 // it fails, the answer says that it is not recorded.
 func (c *call) record() {
+	c.giveBack()
 	l := c.ledger
 	if l == &unwritten {
 		c.noteUnrecorded()
@@ -103,16 +104,14 @@ func (c *call) record() {
 	line := c.recordOf(l.entry.State, &e, "")
 	ctx, limit := context.WithoutCancel(c.ctx), max(c.left(callbackTimeout), c.guard.opts.Timeout.Grace)
 	now, ok, err := c.guard.journal.write(ctx, limit, l.entry.Version(), e, append(slices.Clip(l.lines), line)...)
-	if ok {
-		l.entry = now
-	} else {
+	if !ok {
 		c.noteUnrecorded()
 	}
 	if err == nil && !ok { // it was taken away: what is known is evidence
 		line.Kind, line.From, line.To, line.Why = RecordLate, now.State, now.State, "lease_lost"
 		_ = c.guard.journal.append(ctx, limit, append(l.lines, line)...) // best effort: the entry waits for a person anyway
 	}
-	c.close(ok)
+	c.close(now, ok)
 }
 
 // noteUnrecorded says of a success that the journal does not know of it.
@@ -124,10 +123,12 @@ func (c *call) noteUnrecorded() {
 }
 
 // close ends the renewals, and lets a late answer be written that came meanwhile.
-func (c *call) close(ok bool) {
+func (c *call) close(now Entry, ok bool) {
 	l := c.ledger
 	l.mu.Lock()
-	l.recorded = true
+	if l.recorded = true; ok {
+		l.entry = now
+	}
 	l.renewal.Stop()
 	late := l.late
 	l.mu.Unlock()
@@ -146,15 +147,18 @@ func (c *call) settled() Entry {
 		if c.failure == nil {
 			e.Result = c.guard.encodeResult(c.result)
 		}
-	case c.outcome == OutcomeUnknown && e.Effect != ReadOnly:
-		e = e.must(StateUnknown, firstCheck)
-	case c.outcome == OutcomeNotStarted && e.Approval != nil && e.Approval.By != "":
+	case (c.outcome == OutcomeNotStarted || c.attempts == 0) && e.Approval != nil && e.Approval.By != "":
 		e = e.must(StateApproved, c.guard.opts.Approval.Expiry) // it was not used
+	case (c.outcome == OutcomeUnknown || c.failure == nil && c.unsure) && e.Effect != ReadOnly:
+		e = e.must(StateUnknown, firstCheck)
 	default:
 		e = e.must(StateFailed, 0)
 	}
 	if c.failure != nil {
 		e.Code = c.failure.Code
+	}
+	if e.State == StateUnknown && c.stillRuns() {
+		e.Code = CodeAbandoned // whatever the caller was told
 	}
 	return e
 }
@@ -177,6 +181,7 @@ func (c *call) tellJournal(a *attempt, late *lateAnswer) {
 	late.line = c.auditLine(RecordLate)
 	late.line.Attempt, late.line.Code, late.line.Outcome = int(a.number), late.code, late.outcome
 	l.mu.Lock()
+	late.line.Key, late.line.Token = l.entry.Key, l.entry.Token
 	waits := !l.recorded
 	if waits {
 		l.late = late
@@ -190,7 +195,7 @@ func (c *call) tellJournal(a *attempt, late *lateAnswer) {
 func (c *call) recordLate(late *lateAnswer) {
 	ctx, j, e := context.WithoutCancel(c.ctx), c.guard.journal, c.ledger.entry // recorded: nobody writes it any more
 	late.line.Key, late.line.Token = e.Key, e.Token
-	settles := late.outcome == OutcomeSucceeded || late.outcome != OutcomeUnknown && !c.guard.info.mayRepeat(&e)
+	settles := late.outcome == OutcomeSucceeded || late.outcome != OutcomeUnknown && !c.guard.info.mayRepeat(&e) && !e.Approval.doubts()
 	if e.State == StateUnknown && settles {
 		to := StateFailed
 		if late.outcome == OutcomeSucceeded {

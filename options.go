@@ -227,7 +227,11 @@ func (g *Guard) build() error {
 	if o.Journal == nil && o.Approver != nil {
 		o.Journal = NewMemoryJournal()
 	}
-	g.journal = newJournaling(o.Journal)
+	if !o.Journaling.Off {
+		g.journal = newJournaling(o.Journal)
+	} else if g.asksApproval() {
+		return badOption("Journaling.Off", true, "false where Options.Approver is asked: approvals are written down")
+	}
 	g.events = newEvents(o.Observer, o.Observe, &g.counters)
 	if err := errors.Join(g.buildArguments(), g.buildOutput(), g.buildFallback()); err != nil {
 		return err

@@ -139,7 +139,10 @@ func (r *Recoverer) decide(ctx context.Context, e Entry, n *Recovered) error {
 	switch e.State {
 	case StateAwaiting, StateApproved:
 		n.Expired++
-		_, err := r.move(ctx, e, e.must(StateExpired, 0), "expired")
+		next, err := e.withdrawn(StateExpired)
+		if err == nil {
+			_, err = r.move(ctx, e, next, "expired")
+		}
 		return err
 	case StatePending:
 		lost, err := r.move(ctx, e, e.lost(), WhyLeaseExpired)

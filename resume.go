@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Resume goes on with the call that has this key in the journal: after an
@@ -17,7 +18,10 @@ func (g *Guard) Resume(ctx context.Context, key string) Envelope {
 	if g == nil || g.body.Load() == nil {
 		return unmade(Call{})
 	}
-	e, err := g.journal.find(ctx, key)
+	if ctx == nil {
+		ctx = context.Background() // as open does
+	}
+	e, err := g.journal.find(ctx, callbackTimeout, key)
 	if err == nil && e.identity() != g.args.identity {
 		err = fmt.Errorf("toolguard: Resume: the call is of the tool %q", preview(e.Tool))
 	}
@@ -30,7 +34,10 @@ func (b *Toolbox) Resume(ctx context.Context, key string) Envelope {
 	if b == nil || b.nobody == nil {
 		return unmade(Call{})
 	}
-	e, err := b.nobody.journal.find(ctx, key)
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	e, err := b.nobody.journal.find(ctx, callbackTimeout, key)
 	var v via
 	guard := b.lookUp(WithScope(ctx, e.Scope), e.Tool, &v)
 	if err == nil && e.identity() != guard.args.identity {
@@ -40,11 +47,11 @@ func (b *Toolbox) Resume(ctx context.Context, key string) Envelope {
 }
 
 // find returns the entry with the key.
-func (j *journaling) find(ctx context.Context, key string) (Entry, error) {
+func (j *journaling) find(ctx context.Context, limit time.Duration, key string) (Entry, error) {
 	if j == nil {
 		return Entry{}, errors.New("toolguard: Resume: there is no journal")
 	}
-	e, err := j.read(ctx, callbackTimeout, Query{Key: key, Limit: 1})
+	e, err := j.read(ctx, limit, Query{Key: key, Limit: 1})
 	if err == nil && (key == "" || e.State == StateNone) {
 		err = fmt.Errorf("toolguard: Resume: the journal has no entry %q", preview(key))
 	}
@@ -53,9 +60,6 @@ func (j *journaling) find(ctx context.Context, key string) (Entry, error) {
 
 // resume runs the call of an entry, or says why there is nothing to go on with.
 func (g *Guard) resume(ctx context.Context, e Entry, v *via, err error) Envelope {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	scope := e.Scope
 	scope.Turn = "" // the conversation is further on, and must not be taken back
 	c := g.open(WithScope(ctx, scope), Call{Tool: e.Tool, ID: e.CallID, Args: e.Args}, v)

@@ -113,7 +113,7 @@ func (r *Ruling) apply(e Entry) (Entry, error) {
 	case RulingApprove, RulingRetry:
 		return r.approve(e)
 	case RulingDeny:
-		return e.next(StateDenied, 0)
+		return e.withdrawn(StateDenied)
 	case RulingSucceeded:
 		e.Result, e.Code = encodeResult(&r.Result), ""
 		return e.next(StateSucceeded, 0)
@@ -144,6 +144,7 @@ func (r *Ruling) approve(e Entry) (Entry, error) {
 	e.Approval = &Approval{
 		By: r.By, Why: r.Why, Digest: e.ApprovalDigest, SchemaDigest: e.SchemaDigest,
 		ToolVersion: e.ToolVersion, Policy: policy, Edited: edited,
+		Doubt: e.State == StateUnknown || e.State == StateParked,
 	}
 	holds := e.Due
 	if e.State != StateAwaiting {

@@ -124,6 +124,7 @@ type attempt struct {
 	state atomic.Uint32
 
 	inside, strays atomic.Int32 // attempts inside this one that run; the abandoned of them
+	lent           atomic.Bool  // a call inside has run under its key
 
 	// What it came to: written by the goroutine that ran it, then read by the
 	// one that leads the call.

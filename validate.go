@@ -160,7 +160,7 @@ func (c *call) parsed() bool {
 	c.doc = doc
 	c.repairValues()
 	if a.digests {
-		c.digest = digest.Of(a.identity, &c.doc, a.irrelevant)
+		c.digest = a.digestOf(&c.doc)
 	}
 	return true
 }
