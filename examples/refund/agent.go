@@ -154,6 +154,14 @@ type answer struct {
 	Reads   string // what the model reads
 }
 
+// String is short, for a line that has many.
+func (a answer) String() string {
+	if a.CallID == byPerson {
+		return byPerson
+	}
+	return fmt.Sprintf("%s/%v", a.Code, a.Outcome)
+}
+
 // report prints an answer as one line.
 func report(env toolguard.Envelope) {
 	a := answer{CallID: env.CallID, OK: env.OK, Reads: env.ForModel(), Outcome: toolguard.OutcomeSucceeded}

@@ -69,7 +69,7 @@ func TestScenesOfChance(t *testing.T) {
 				s, tool := sceneOfChance(r), kinds[i%len(kinds)]
 				got, err := p.guarded(t.Context(), s, tool, fmt.Sprintf("chance-%d", i))
 				assert.NoError(t, err, "seed %d, %d: %s %+v", seed, i, tool, s)
-				assert.NoError(t, got.check(), "seed %d, %d: %s %+v\n%v", seed, i, tool, s, got.answers)
+				assert.NoError(t, got.check(), "seed %d, %d: %s %+v, answered %v", seed, i, tool, s, got.answers)
 			})
 		})
 	}

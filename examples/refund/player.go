@@ -84,7 +84,7 @@ func (p *player) guarded(ctx context.Context, s scene, tool, order string) (resu
 }
 
 // mostRestarts is more than any scene needs.
-const mostRestarts = 12
+const mostRestarts = 40
 
 // live plays the agent once, until it ends or is killed, and looks at what is left.
 func (r *run) live(ctx context.Context, at moment) error {
