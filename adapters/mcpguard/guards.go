@@ -88,6 +88,22 @@ func (g *Guards) Learn(tools []*mcp.Tool) {
 	}
 }
 
+// Assume adds a tool of which only the name is known, until the next list: the
+// server could not be asked. It does nothing for a tool there is a guard for, or
+// an empty name.
+func (g *Guards) Assume(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if name == "" || g.guards[name] != nil {
+		return
+	}
+	if e := g.guard(&mcp.Tool{Name: name}); e != nil {
+		guards := maps.Clone(g.guards)
+		guards[name] = e
+		g.guards = guards
+	}
+}
+
 // Tools returns the names of the tools there are guards for, sorted.
 func (g *Guards) Tools() []string {
 	g.mu.Lock()

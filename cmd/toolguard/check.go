@@ -1,0 +1,8 @@
+package main
+
+import (
+	"context"
+	"flag"
+)
+
+func checkCommand(context.Context, *flag.FlagSet, []string, *console) error { return errNo }
