@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/adapters/mcpguard"
@@ -19,6 +20,14 @@ type proxyFlags struct {
 	level      slog.Level
 	trustHints bool
 	maxMessage int
+
+	url         string
+	headers     headers
+	listen      string
+	tokenFile   string
+	origins     list
+	maxSessions int
+	idle        time.Duration
 }
 
 // defaultMaxMessage bounds a message, in bytes.
@@ -28,6 +37,13 @@ func (f *proxyFlags) declare(flags *flag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "read policies and declarations of tools from this `file`")
 	flags.TextVar(&f.level, "log-level", slog.LevelWarn, "log to stderr from this `level` on: debug, info, warn or error")
 	flags.BoolVar(&f.trustHints, "trust-hints", false, "let the server's annotations make tools repeatable")
+	flags.StringVar(&f.url, "url", "", "the server is at this `address`, over streamable HTTP, in place of a command")
+	flags.Var(&f.headers, "header", "send this `header` to the server, as \"Name: value\"; $NAME or ${NAME} in it is taken from the environment; may be given again")
+	flags.StringVar(&f.listen, "listen", "", "serve streamable HTTP at this `host:port`, in place of stdio; port 0 is any that is free")
+	flags.StringVar(&f.tokenFile, "token-file", "", "clients have to show the bearer token in this `file`")
+	flags.Var(&f.origins, "allow-origin", "web pages of this `origin` may connect, beside those of this machine; may be given again")
+	flags.IntVar(&f.maxSessions, "max-sessions", 64, "how many sessions there may be at a time, each with a server of its own")
+	flags.DurationVar(&f.idle, "idle", time.Hour, "end sessions that were silent for this `long`")
 	flags.IntVar(&f.maxMessage, "max-message", defaultMaxMessage, "refuse messages of more than this many `bytes`")
 }
 
@@ -41,21 +57,25 @@ func proxyCommand(ctx context.Context, flags *flag.FlagSet, args []string, c *co
 	if err != nil {
 		return err
 	}
+	if f.listen != "" {
+		return f.serve(ctx, o, c)
+	}
 	return o.Stdio(ctx, c.in, c.out)
 }
 
 // options makes all that is needed to serve, so that whatever is wrong is said
 // before.
 func (f *proxyFlags) options(ctx context.Context, server []string, c *console) (*proxy.Options, error) {
-	switch {
-	case len(server) == 0:
-		return nil, usagef("which server? want -- and its command")
-	case f.maxMessage < 1<<10:
-		return nil, usagef("-max-message %d, want 1024 or more", f.maxMessage)
+	if err := f.check(server); err != nil {
+		return nil, err
 	}
 	cfg, err := f.load()
 	if err != nil {
 		return nil, err
+	}
+	upstream, err := f.upstream(cfg)
+	if err != nil {
+		return nil, usageError{err}
 	}
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: f.level}))
 	guards, err := f.guards(cfg, log)
@@ -63,7 +83,7 @@ func (f *proxyFlags) options(ctx context.Context, server []string, c *console) (
 		return nil, usageError{err}
 	}
 	o := &proxy.Options{
-		Command: server, Stderr: c.err, Guards: guards, Session: "stdio " + rand.Text(), MaxMessage: f.maxMessage, Log: log,
+		Command: server, Upstream: upstream, Stderr: c.err, Guards: guards, Session: "stdio " + rand.Text(), MaxMessage: f.maxMessage, Log: log,
 	}
 	if !cfg.Names() {
 		return o, nil

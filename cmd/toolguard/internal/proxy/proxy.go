@@ -13,8 +13,9 @@ import (
 
 // Options say what is proxied and how.
 type Options struct {
-	// Command is the server's program and its arguments.
-	Command []string
+	// Command is the server's program and its arguments, unless Upstream is set.
+	Command  []string
+	Upstream *Upstream
 	// Stderr is what the server logs to.
 	Stderr io.Writer
 	// Guards of the server's tools.
@@ -41,6 +42,9 @@ func (o *Options) relay(client link, session string) *relay {
 }
 
 func (o *Options) dial(ctx context.Context) (link, error) {
+	if o.Upstream != nil {
+		return o.Upstream.dial(ctx, o.MaxMessage), nil
+	}
 	c := &child{command: o.Command, stderr: o.Stderr, limit: o.MaxMessage, log: o.Log}
 	return c.dial(ctx)
 }
