@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // downstream is a link to a client over streamable HTTP. Each request of the
@@ -81,6 +84,7 @@ func (d *downstream) post(rw http.ResponseWriter, r *http.Request, m *message) {
 		return
 	}
 	s := newStream(rw, m)
+	s.alone = d.id == ""
 	asked, ok := d.enter(m, s)
 	if !ok {
 		writeJSON(rw, http.StatusBadRequest, refused(m.ID, &rpcError{Code: codeInvalid, Message: "a request with this ID is in progress"}))
@@ -230,10 +234,12 @@ func (d *downstream) listen(rw http.ResponseWriter, r *http.Request) {
 	s.finish()
 }
 
-// stream is an HTTP response in progress. An answer that comes soon and alone is
-// the whole response; otherwise it is a stream of events.
+// stream is an HTTP response in progress: a stream of events. In the protocol
+// without sessions an answer that comes soon and alone is the whole response, so
+// that an error can have a status.
 type stream struct {
 	asked json.RawMessage // the client's ID of the request
+	alone bool            // the answer may come alone
 	over  chan struct{}
 
 	mu     sync.Mutex
@@ -257,8 +263,11 @@ const soon = time.Second
 // up first.
 func (s *stream) hold(ctx context.Context) bool {
 	defer s.finish()
-	timer := time.AfterFunc(soon, s.open)
-	defer timer.Stop()
+	if s.alone {
+		defer time.AfterFunc(soon, s.open).Stop()
+	} else {
+		s.open()
+	}
 	select {
 	case <-s.over:
 		return true
@@ -302,8 +311,8 @@ func (s *stream) write(m *message, last bool) bool {
 		if string(m.ID) != string(s.asked) {
 			m = m.under(s.asked)
 		}
-		if !s.opened {
-			writeJSON(s.w, http.StatusOK, m)
+		if s.alone && !s.opened {
+			writeJSON(s.w, m.status(), m)
 			return true
 		}
 	}
@@ -324,6 +333,21 @@ func (s *stream) finishLocked() {
 	if !s.closed {
 		s.closed = true
 		close(s.over)
+	}
+}
+
+// status is the HTTP status of an answer in the protocol without sessions.
+func (m *message) status() int {
+	e := m.failed()
+	switch {
+	case e == nil:
+		return http.StatusOK
+	case e.Code == jsonrpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	case e.Code == jsonrpc.CodeInvalidParams, e.Code == mcp.CodeUnsupportedProtocolVersion, e.Code == mcp.CodeMissingRequiredClientCapabilities, e.Code == mcp.CodeHeaderMismatch:
+		return http.StatusBadRequest
+	default:
+		return http.StatusOK
 	}
 }
 

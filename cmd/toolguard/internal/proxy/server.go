@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/adapters/mcpguard"
 )
 
@@ -145,7 +146,7 @@ func (s *server) read(l link) error {
 		s.spoken = s.spoken || err == nil
 		if bad, ok := errors.AsType[*errMalformed](err); ok {
 			s.log.Warn("the server sent what is no message", "reason", bad.reason)
-			m = &message{ID: bad.id, lost: fmt.Errorf("the server's answer: %w", err)}
+			m = &message{ID: bad.id, lost: &toolguard.Error{Code: toolguard.CodeBadResponse, Cause: bad}}
 		} else if err != nil {
 			return err
 		}
