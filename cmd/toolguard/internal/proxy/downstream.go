@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -36,6 +37,8 @@ type downstream struct {
 	end     sync.Once
 }
 
+var errEnded = errors.New("the session has ended")
+
 func newDownstream(id string, log *slog.Logger) *downstream {
 	return &downstream{
 		id: id, log: log, in: make(chan *message), done: make(chan struct{}),
@@ -58,7 +61,7 @@ func (d *downstream) close() { d.finish(nil) }
 func (d *downstream) finish(reason error) {
 	d.end.Do(func() {
 		if reason == nil {
-			reason = errSession
+			reason = errEnded
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -92,7 +95,7 @@ func (d *downstream) post(rw http.ResponseWriter, r *http.Request, m *message) {
 	}
 	defer d.leave(asked.key())
 	if !d.push(asked) {
-		http.Error(rw, "the session has ended", http.StatusNotFound)
+		s.write(refused(asked.ID, &rpcError{Code: codeServer, Message: errEnded.Error()}), true)
 		return
 	}
 	if !s.hold(r.Context()) && d.id == "" {

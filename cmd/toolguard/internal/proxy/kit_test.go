@@ -32,7 +32,7 @@ type desk struct {
 }
 
 // patienceOfTests bounds every wait for a real process.
-const patienceOfTests = 20 * time.Second
+const patienceOfTests = 60 * time.Second
 
 func options(t *testing.T, script string, opts *mcpguard.Options) (*Options, string) {
 	t.Helper()
