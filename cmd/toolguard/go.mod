@@ -27,3 +27,9 @@ replace (
 	github.com/toolguard-go/toolguard => ../../
 	github.com/toolguard-go/toolguard/adapters/mcpguard => ../../adapters/mcpguard
 )
+
+tool (
+	github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+	github.com/modelcontextprotocol/go-sdk/examples/server/everything
+	github.com/modelcontextprotocol/go-sdk/examples/server/memory
+)

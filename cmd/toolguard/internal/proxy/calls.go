@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -53,7 +54,7 @@ func (r *relay) answer(ctx context.Context, m *message) *message {
 		return refused(m.ID, &rpcError{Code: jsonrpc.CodeInvalidParams, Message: "tools/call: params want a name"})
 	}
 	if r.guards.Guard(c.name) == nil || r.stale.Load() {
-		r.list(ctx, c.members["_meta"], c.name)
+		r.refresh(ctx, c.members["_meta"], c.name)
 	}
 	env := r.guards.Do(r.scope(ctx), toolguard.Call{Tool: c.name, Args: c.args}, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
 		answer, err := r.server.ask(ctx, m.Method, c.with(m.Params, args), m.key())
@@ -136,12 +137,34 @@ func readTool(raw json.RawMessage) *mcp.Tool {
 	return tool
 }
 
-// maxPages bounds how much of a list is read.
-const maxPages = 1000
+// Limits of asking for the list: a server may page without end, or not answer.
+const (
+	maxPages = 1000
+	listing  = 5 * time.Second
+)
 
-// list asks the server for all its tools, in the way of the request at hand. If it
-// cannot tell, the wanted tool is taken to exist.
-func (r *relay) list(ctx context.Context, meta json.RawMessage, wanted string) {
+// refresh sees to it that the guards know the wanted tool and the latest list. Of
+// the calls that want it one asks. If the server cannot tell, the tool is taken to
+// exist, and the next calls do not wait for an answer again.
+func (r *relay) refresh(ctx context.Context, meta json.RawMessage, wanted string) {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	if r.guards.Guard(wanted) != nil && !r.stale.Load() {
+		return
+	}
+	if time.Since(r.refused) > listing && !r.list(ctx, meta) {
+		r.refused = time.Now()
+	}
+	if time.Since(r.refused) <= listing {
+		r.guards.Assume(wanted)
+	}
+}
+
+// list asks the server for all its tools, in the way of the request at hand. It
+// reports whether the server could tell.
+func (r *relay) list(ctx context.Context, meta json.RawMessage) bool {
+	ctx, cancel := context.WithTimeout(ctx, listing)
+	defer cancel()
 	r.stale.Store(false) // what changes from now on makes it so again
 	var tools []*mcp.Tool
 	cursor := ""
@@ -149,8 +172,9 @@ func (r *relay) list(ctx context.Context, meta json.RawMessage, wanted string) {
 		answer, err := r.server.ask(ctx, "tools/list", listParams(meta, cursor), "")
 		var page listPage
 		if err != nil || answer.failed() != nil || json.Unmarshal(answer.Result, &page) != nil {
-			r.guards.Assume(wanted)
-			return
+			r.log.Info("the server does not list its tools", "error", err)
+			r.stale.Store(true)
+			return false
 		}
 		tools = append(tools, page.tools()...)
 		if cursor = page.NextCursor; cursor == "" {
@@ -158,6 +182,7 @@ func (r *relay) list(ctx context.Context, meta json.RawMessage, wanted string) {
 		}
 	}
 	r.guards.Learn(tools)
+	return true
 }
 
 // listParams are those of a request for a page. What the protocol wants in every

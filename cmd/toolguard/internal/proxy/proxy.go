@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -71,7 +72,9 @@ func (o *Options) Probe(ctx context.Context) error {
 	if err := r.server.send(ctx, request(nil, "notifications/initialized", nil), nil); err != nil {
 		return err
 	}
-	r.list(ctx, nil, "")
+	if !r.list(ctx, nil) {
+		return errors.New("the server does not list its tools")
+	}
 	return nil
 }
 

@@ -26,7 +26,9 @@ type relay struct {
 	over  bool                          // no further calls begin
 	work  sync.WaitGroup
 
-	stale atomic.Bool // the list that was learnt is not the whole, or not the latest
+	stale   atomic.Bool // the list that was learnt is not the whole, or not the latest
+	asking  sync.Mutex
+	refused time.Time // when the server did not list its tools; under asking
 }
 
 // run relays until the client goes or ctx ends. It returns an error if the server

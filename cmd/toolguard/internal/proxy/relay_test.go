@@ -299,3 +299,19 @@ func TestProbeLearnsAndLeaves(t *testing.T) {
 	d := &desk{t: t, ledger: ledger}
 	d.eventually("the server ends", func() bool { return len(d.notes("eof")) == 1 })
 }
+
+// A server that says its list has changed and then answers nothing holds no call
+// up for long.
+func TestListThatDoesNotCome(t *testing.T) {
+	t.Parallel()
+	d := serve(t, "plain", brisk(200*time.Millisecond))
+	pid, err := strconv.Atoi(strings.TrimPrefix(d.notes("start")[0], "start "))
+	require.NoError(t, err)
+	d.result(d.call("more", `{}`))
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	began := time.Now()
+	code, _ := d.failure(d.call("echo", `{}`))
+	assert.Equal(t, "attempt_timeout", code)
+	assert.Less(t, time.Since(began), 3*listing)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+}
