@@ -39,6 +39,7 @@ func commands() []command {
 	return []command{
 		{"proxy", "[flags] -- <command of an MCP server>", "Stand in front of an MCP server and guard the calls of its tools.", proxyCommand},
 		{"check", "[flags] <schema file> [<arguments file>]", "Show what a guard makes of a tool's schema and of arguments.", checkCommand},
+		{"journal", "<list|show|decide|export|prune> -journal <file> [flags]", "Look at what calls have left in a journal, and decide about it.", journalCommand},
 		{"version", "", "Print the version.", versionCommand},
 	}
 }
@@ -83,7 +84,10 @@ func (cmd *command) do(ctx context.Context, args []string, c *console) int {
 	flags.SetOutput(io.Discard) // it is shown here, where the exit code is chosen
 	err := cmd.run(ctx, flags, args, c)
 	var usage usageError
+	var below exited
 	switch {
+	case errors.As(err, &below):
+		return below.code
 	case err == nil:
 		return exitOK
 	case errors.Is(err, flag.ErrHelp):

@@ -48,6 +48,8 @@ type Tool struct {
 	Alternatives  []string          `json:"alternatives"`
 	Irrelevant    []string          `json:"irrelevant"`
 	RepeatsNormal *bool             `json:"repeats_normal"`
+	// Approve has a person asked before each call.
+	Approve bool `json:"approve"`
 }
 
 // Default is the configuration of a document that says nothing.
@@ -115,9 +117,22 @@ func (c *Config) declare(tool *mcp.Tool, info toolguard.Info) toolguard.Info {
 	if t.RepeatsNormal != nil {
 		info.RepeatsNormal = *t.RepeatsNormal
 	}
+	if t.Approve {
+		info.Risk = toolguard.RiskHigh
+	}
 	info.Class = t.Class
 	info.VerifyWith, info.Alternatives, info.Irrelevant = t.VerifyWith, t.Alternatives, t.Irrelevant
 	return info
+}
+
+// Approvals says whether somebody has to be asked before calls of some tool.
+func (c *Config) Approvals() bool {
+	for _, t := range c.Server.Tools {
+		if t.Approve {
+			return true
+		}
+	}
+	return false
 }
 
 // Names says whether the configuration names tools, so that it can be held against

@@ -56,7 +56,7 @@ func (r *relay) answer(ctx context.Context, m *message) *message {
 	if r.guards.Guard(c.name) == nil || r.stale.Load() {
 		r.refresh(ctx, c.members["_meta"], c.name)
 	}
-	env := r.guards.Do(r.scope(ctx), toolguard.Call{Tool: c.name, Args: c.args}, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
+	env := r.guards.Do(r.scope(ctx, m), toolguard.Call{Tool: c.name, Args: c.args}, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
 		answer, err := r.server.ask(ctx, m.Method, c.with(m.Params, args), m.key())
 		if err != nil {
 			return toolguard.Result{}, err
@@ -72,7 +72,9 @@ func (r *relay) answer(ctx context.Context, m *message) *message {
 	return answered(m.ID, writeResult(env))
 }
 
-func (r *relay) scope(ctx context.Context) context.Context {
+// scope says which conversation a call belongs to, and where it came from.
+func (r *relay) scope(ctx context.Context, m *message) context.Context {
+	ctx = context.WithValue(ctx, relayKey{}, caller{r, m.key()})
 	return toolguard.WithScope(ctx, toolguard.Scope{Session: r.name})
 }
 

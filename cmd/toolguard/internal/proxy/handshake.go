@@ -38,6 +38,18 @@ func (h *handshake) heed(m *message) {
 	}
 }
 
+// elicits reports whether the client can put a question to its user.
+func (h *handshake) elicits() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var p struct {
+		Capabilities struct {
+			Elicitation json.RawMessage `json:"elicitation"`
+		} `json:"capabilities"`
+	}
+	return json.Unmarshal(h.initialize, &p) == nil && len(p.Capabilities.Elicitation) > 0 && string(p.Capabilities.Elicitation) != "null"
+}
+
 // step is a request of the handshake.
 type step struct {
 	method string

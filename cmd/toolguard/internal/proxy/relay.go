@@ -24,7 +24,9 @@ type relay struct {
 	mu    sync.Mutex
 	calls map[string]context.CancelFunc // guarded calls in progress, by the client's key
 	over  bool                          // no further calls begin
-	work  sync.WaitGroup
+	// questions are those of the proxy to the client, by the keys of their IDs.
+	questions map[string]chan<- *message
+	work      sync.WaitGroup
 
 	stale   atomic.Bool // the list that was learnt is not the whole, or not the latest
 	asking  sync.Mutex
@@ -35,7 +37,7 @@ type relay struct {
 // cannot be started, or ends before it has said anything.
 func (r *relay) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
-	r.calls = make(map[string]context.CancelFunc)
+	r.calls, r.questions = make(map[string]context.CancelFunc), make(map[string]chan<- *message)
 	r.server.deliver = r.fromServer
 	if err := r.server.start(ctx); err != nil {
 		stop()
@@ -106,6 +108,7 @@ func (r *relay) fromClient(ctx context.Context, m *message) {
 	case m.isRequest():
 		r.pass(ctx, m)
 	case m.Method == "notifications/cancelled" && r.cancel(m):
+	case m.isAnswer() && r.answers(m):
 	default:
 		if err := r.server.send(ctx, m, nil); err != nil {
 			r.log.Debug("a message did not reach the server", "method", m.Method, "error", err)

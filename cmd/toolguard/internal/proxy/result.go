@@ -21,6 +21,10 @@ type structured json.RawMessage
 
 type block json.RawMessage
 
+// structuredType tells structured content from blocks in a result that comes back
+// from the journal, where only bytes are kept.
+const structuredType = "application/json; role=structured"
+
 // maxWhole is how much text a result may have to be kept whole: more is cut by any
 // guard with default options, and must not stay in memory.
 const maxWhole = 1 << 20
@@ -57,7 +61,7 @@ func readResult(text json.RawMessage) (toolguard.Result, error) {
 		return toolguard.Result{}, &mcpguard.ToolError{Text: out.Text}
 	}
 	if s := r.StructuredContent; len(s) > 0 && string(s) != "null" {
-		out.Parts = append(out.Parts, toolguard.Part{MediaType: "application/json", Data: s, Raw: structured(s)})
+		out.Parts = append(out.Parts, toolguard.Part{MediaType: structuredType, Data: s, Raw: structured(s)})
 	}
 	nothing := len(r.Content) == 0 && len(out.Parts) == 0 && len(r.Task) == 0 && !out.InputRequired
 	if len(out.Text) <= maxWhole && !nothing {
@@ -105,6 +109,12 @@ func writeResult(env toolguard.Envelope) json.RawMessage {
 			out.Content = append(out.Content, json.RawMessage(raw))
 		case structured:
 			out.StructuredContent = json.RawMessage(raw)
+		case nil:
+			if p.MediaType == structuredType {
+				out.StructuredContent = p.Data
+			} else if len(p.Data) > 0 {
+				out.Content = append(out.Content, p.Data)
+			}
 		}
 	}
 	text, _ := json.Marshal(out) // all of it came as JSON
