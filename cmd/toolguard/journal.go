@@ -268,6 +268,9 @@ const leastPrefix = 4
 
 // find returns the entry with a key, or the only one whose key begins so.
 func find(ctx context.Context, j toolguard.Journal, key string) (toolguard.Entry, error) {
+	if key == "" {
+		return toolguard.Entry{}, fmt.Errorf("%w: the key is empty", toolguard.ErrNoEntry)
+	}
 	if found, err := j.Scan(ctx, toolguard.Query{Key: key, Limit: 1}); err != nil || len(found) == 1 {
 		return append(found, toolguard.Entry{})[0], err
 	}
