@@ -69,7 +69,7 @@ func TestEmptyAnswersAreGivenWords(t *testing.T) {
 }
 
 // A tool's own report of failure is one thing, a protocol error another, and both
-// are read.
+// are read (case m05).
 func TestErrorsOfToolsAndOfTheProtocol(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -172,7 +172,7 @@ func TestHintsOnlyTighten(t *testing.T) {
 	}
 }
 
-// Reports d20: most read-only tools of GitHub's server say idempotentHint false.
+// Most read-only tools of GitHub's server say idempotentHint false (case d20).
 func TestReadOnlyIsReadBeforeIdempotent(t *testing.T) {
 	t.Parallel()
 	g := newGuards(t, &mcpguard.Options{TrustHints: true})
@@ -186,7 +186,7 @@ func TestReadOnlyIsReadBeforeIdempotent(t *testing.T) {
 	assert.Equal(t, toolguard.NonIdempotent, g.Guard("c").Info().Effect)
 }
 
-// Reports d03, d05, d09, d15, d17: one bad tool hides no other.
+// One bad tool hides no other, whatever is wrong with it.
 func TestOneBadToolHidesNoOther(t *testing.T) {
 	t.Parallel()
 	g := newGuards(t, nil)

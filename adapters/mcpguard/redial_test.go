@@ -85,7 +85,7 @@ func TestLostSessionIsReplaced(t *testing.T) {
 	})
 }
 
-// Report m03: the server dies with a call in its hands. What was sent may have
+// A server dies with a call in its hands (case m03). What was sent may have
 // been done; only a repeatable tool is sent again.
 func TestSessionLostInTheMiddle(t *testing.T) {
 	t.Parallel()
@@ -120,8 +120,8 @@ func TestSessionLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// Report m01: a server that has forgotten the session ran nothing, which only the
-// status of the call's own request proves.
+// A server that has forgotten the session ran nothing, which only the status of
+// the call's own request proves (case m01).
 func TestSessionForgottenByAnHTTPServer(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
