@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,9 +16,27 @@ import (
 // invoke runs a command line and returns the exit code and what was printed.
 func invoke(t *testing.T, stdin string, args ...string) (code int, out, errs string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr locked
 	code = run(t.Context(), args, &console{strings.NewReader(stdin), &stdout, &stderr})
 	return code, stdout.String(), stderr.String()
+}
+
+// locked is a buffer for several writers: a log, and a server's stderr.
+type locked struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // file writes a file for a test.

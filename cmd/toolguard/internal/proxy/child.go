@@ -26,6 +26,7 @@ const patience = 2 * time.Second
 func (c *child) dial(context.Context) (link, error) {
 	cmd := exec.Command(c.command[0], c.command[1:]...)
 	cmd.Stderr = c.stderr
+	cmd.WaitDelay = patience
 	ownGroup(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -48,7 +49,7 @@ func (c *child) dial(context.Context) (link, error) {
 	}()
 	return newLines(out, in, c.limit, func() {
 		end(cmd, in, ended)
-		_ = out.Close()
+		_ = cmd.Wait() // for what copies its stderr, if that is no file; the rest is over
 	}), nil
 }
 

@@ -165,13 +165,16 @@ func TestGarbageFromTheClientIsAnswered(t *testing.T) {
 // A huge result is cut; one beyond the limit is answered for, by the ID at its end.
 func TestHugeResults(t *testing.T) {
 	t.Parallel()
-	d := serve(t, "plain", nil)
-	text, isError := d.result(d.call("huge", `{"bytes":50000000}`))
+	o, ledger := options(t, "plain", nil)
+	o.MaxMessage = 64 * hugeUnit
+	d := serveOptions(t, o)
+	d.ledger = ledger
+	text, isError := d.result(d.call("huge", fmt.Sprintf(`{"bytes":%d}`, 50*hugeUnit)))
 	assert.False(t, isError)
 	assert.Less(t, len(text), 80<<10)
 	assert.Greater(t, len(text), 60<<10)
 
-	code, outcome := d.failure(d.call("huge", `{"bytes":70000000}`))
+	code, outcome := d.failure(d.call("huge", fmt.Sprintf(`{"bytes":%d}`, 70*hugeUnit)))
 	assert.Equal(t, "bad_response", code)
 	assert.Equal(t, "unknown", outcome)
 	text, _ = d.result(d.call("echo", `{"text":"still here"}`))
