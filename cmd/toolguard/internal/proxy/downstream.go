@@ -35,6 +35,7 @@ type downstream struct {
 	waiting []*message         // for the client's own stream
 	last    int                // of the keys given to requests that belong to no session
 	end     sync.Once
+	reason  error // why it has ended
 }
 
 var errEnded = errors.New("the session has ended")
@@ -65,6 +66,7 @@ func (d *downstream) finish(reason error) {
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
+		d.reason = reason
 		close(d.done)
 		for _, s := range d.streams {
 			s.write(refused(s.asked, &rpcError{Code: codeServer, Message: reason.Error()}), true)
@@ -95,7 +97,10 @@ func (d *downstream) post(rw http.ResponseWriter, r *http.Request, m *message) {
 	}
 	defer d.leave(asked.key())
 	if !d.push(asked) {
-		s.write(refused(asked.ID, &rpcError{Code: codeServer, Message: errEnded.Error()}), true)
+		d.mu.Lock()
+		reason := d.reason
+		d.mu.Unlock()
+		s.write(refused(asked.ID, &rpcError{Code: codeServer, Message: reason.Error()}), true)
 		return
 	}
 	if !s.hold(r.Context()) && d.id == "" {
