@@ -29,7 +29,7 @@ type server struct {
 	mu      sync.Mutex
 	link    link          // nil while there is none
 	up      chan struct{} // closed while there is one
-	waiting map[string]waiter
+	waiting map[string]*pending
 	ended   bool
 
 	spoken   bool          // some server has sent something; read's alone
@@ -40,6 +40,14 @@ type server struct {
 // waiter is what becomes of the answer to a request, by the key of its ID. It is
 // called once: with the answer, or with one that is lost.
 type waiter func(m *message)
+
+// pending is a request that is not answered. While it is being sent, the sender
+// has the last word on what became of it: it may know that nothing has arrived.
+type pending struct {
+	answered waiter
+	sending  bool
+	lost     *message // the server was lost meanwhile
+}
 
 // Limits of a restart.
 const (
@@ -54,7 +62,7 @@ var errDown = errors.New("the server is down and is being started again")
 
 // start starts the server for the first time and keeps it up until ctx ends.
 func (s *server) start(ctx context.Context) error {
-	s.up, s.waiting = make(chan struct{}), make(map[string]waiter)
+	s.up, s.waiting = make(chan struct{}), make(map[string]*pending)
 	s.hopeless, s.over = make(chan error, 1), make(chan struct{})
 	l, err := s.dial(ctx)
 	if err != nil {
@@ -131,11 +139,17 @@ func (s *server) shut(l link, reason error) {
 	if s.link == l {
 		s.link, s.up = nil, make(chan struct{})
 	}
-	lost := s.waiting
-	s.waiting = make(map[string]waiter)
+	var lost []waiter
+	end := &message{lost: fmt.Errorf("%w: %w", mcpguard.ErrLost, reason)}
+	for key, p := range s.waiting {
+		if p.lost = end; !p.sending {
+			lost = append(lost, p.answered)
+			delete(s.waiting, key)
+		}
+	}
 	s.mu.Unlock()
 	for _, w := range lost {
-		w(&message{lost: fmt.Errorf("%w: %w", mcpguard.ErrLost, reason)})
+		w(end)
 	}
 }
 
@@ -165,9 +179,12 @@ func (s *server) read(l link) error {
 func (s *server) take(key string) waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.waiting[key]
+	p := s.waiting[key]
+	if p == nil {
+		return nil
+	}
 	delete(s.waiting, key)
-	return w
+	return p.answered
 }
 
 // current returns the link, waiting a while for a server that is coming back.
@@ -199,14 +216,26 @@ func (s *server) send(ctx context.Context, m *message, w waiter) error {
 }
 
 func (s *server) sendBy(ctx context.Context, l link, m *message, w waiter) error {
-	if w != nil {
-		s.mu.Lock()
-		s.waiting[m.key()] = w
-		s.mu.Unlock()
+	if w == nil {
+		return l.send(ctx, m)
 	}
+	p := &pending{answered: w, sending: true}
+	s.mu.Lock()
+	s.waiting[m.key()] = p
+	s.mu.Unlock()
 	err := l.send(ctx, m)
-	if err != nil && w != nil && s.take(m.key()) == nil {
-		return nil // it was answered all the same, if only as lost
+	s.mu.Lock()
+	p.sending = false
+	open, lost := s.waiting[m.key()] == p, p.lost
+	if open && (err != nil || lost != nil) {
+		delete(s.waiting, m.key())
+	}
+	s.mu.Unlock()
+	switch {
+	case !open:
+		return nil // it was answered, whatever the sender says
+	case err == nil && lost != nil:
+		w(lost)
 	}
 	return err
 }
