@@ -27,6 +27,7 @@ func npm(t *testing.T, path ...string) string {
 	t.Helper()
 	dir := os.Getenv("TOOLGUARD_NPM")
 	if dir == "" {
+		require.Empty(t, os.Getenv("TOOLGUARD_TEST_MUST_RUN"), "TOOLGUARD_NPM is not set")
 		t.Skip("TOOLGUARD_NPM is not set: want the folder .ci/run installs npm packages into")
 	}
 	return filepath.Join(append([]string{dir, "node_modules"}, path...)...)
