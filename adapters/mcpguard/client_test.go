@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -248,6 +249,7 @@ func TestUndeclaredToolsRunEachTime(t *testing.T) {
 		var runs atomic.Int32
 		cs := guardedClient(t, nil, mcp.Tool{}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			runs.Add(1)
+			time.Sleep(time.Second) // so that the other begins meanwhile
 			return says("done")(ctx, req)
 		})
 		done := make(chan struct{})
