@@ -3,6 +3,7 @@
 #
 #   scripts/release.sh root v1.2.3       tags the root module on the current commit
 #   scripts/release.sh modules v1.2.3    tags the other modules on a commit without replaces
+#   scripts/release.sh commands v1.2.3   tags those under cmd/, which require the modules
 #
 # It never pushes.
 set -eu
@@ -15,16 +16,21 @@ fail() {
 	exit 1
 }
 
-[ $# -eq 2 ] || fail "want: root or modules, and a version such as v1.2.3"
+[ $# -eq 2 ] || fail "want: root, modules or commands, and a version such as v1.2.3"
 step=$1
 version=$2
 echo "$version" | grep -Eq '^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$' || fail "$version is no version such as v1.2.3"
 [ -z "$(git status --porcelain)" ] || fail "the work tree is not clean"
 grep -qF "## $version" CHANGELOG.md || fail "CHANGELOG.md has no section $version"
 
-# released prints the directories of the modules beside the root that are released.
+# released prints the directories of the modules beside the root that are released
+# in this step: commands require other modules, which have to be public before.
 released() {
-	git ls-files '*/go.mod' | sed 's|/go\.mod$||' | grep -Ev '^(bench|examples)(/|$)' || true
+	if [ "$step" = commands ]; then
+		git ls-files 'cmd/*/go.mod' | sed 's|/go\.mod$||'
+	else
+		git ls-files '*/go.mod' | sed 's|/go\.mod$||' | grep -Ev '^(bench|examples|cmd)(/|$)' || true
+	fi
 }
 
 tag_is_free() {
@@ -59,9 +65,11 @@ release_modules() {
 }
 
 # prepare makes the module in the current directory stand on its own: it
-# requires the released root, and no replace is left.
+# requires what is released of the others, and no replace is left.
 prepare() {
-	go mod edit -dropreplace="$module" -require="$module@$version"
+	for own in $(go mod edit -json | sed -n "s|.*\"Path\": \"\($module[^\"]*\)\".*|\1|p" | sort -u); do
+		[ "$own" = "$(GOWORK=off go list -m)" ] || go mod edit -dropreplace="$own" -require="$own@$version"
+	done
 	! go mod edit -json | grep -q '"Old"' || fail "$PWD/go.mod has another replace"
 	GOWORK=off go mod tidy
 	GOWORK=off go build ./...
@@ -69,6 +77,6 @@ prepare() {
 
 case $step in
 root) release_root ;;
-modules) release_modules ;;
-*) fail "$step is neither root nor modules" ;;
+modules | commands) release_modules ;;
+*) fail "$step is none of root, modules and commands" ;;
 esac

@@ -1,0 +1,39 @@
+// Package mcpguard puts toolguard around the tools of an MCP server, in a
+// program that uses the official Go SDK: on the side of the server for tools of
+// one's own, on the side of the client for those of others.
+//
+// # Server
+//
+// [Server] returns receiving middleware. Every call of every tool of the server
+// is then guarded: a handler that panics, hangs or returns an error ends in an
+// envelope, which is the result's text with IsError set.
+//
+//	guards, err := mcpguard.New(nil)
+//	server.AddReceivingMiddleware(guards.Server())
+//
+// # Client
+//
+// [Guards.Client] returns sending middleware. ClientSession.CallTool then never
+// fails for what the server or the way to it does.
+//
+//	guards, err := mcpguard.New(&mcpguard.Options{Source: "files"})
+//	client.AddSendingMiddleware(guards.Client(nil))
+//
+// # What it goes by
+//
+// Schemas and hints are read from the server's own list of tools. Schemas are
+// enforced leniently: what does not compile is repaired or left out, for that
+// tool alone. Hints make a guard more careful, never less, unless
+// [Options.TrustHints] is set. Where nobody has said what a tool does, it counts
+// as not repeatable, and identical calls of it are all run.
+//
+// A result with IsError is the tool's own word that it failed: nothing was done.
+// If it speaks of a timeout, a lost connection or an outage, it is not known
+// whether something was; with [Options.DoubtErrors] that is so of every one. A
+// protocol error is read by its number. Errors that a client has to answer to,
+// such as one that asks for a newer protocol or sends the user to a page, are
+// handed on untouched, and so are results that ask for input.
+//
+// A connection that is lost before a call was sent proves that nothing was done;
+// afterwards it is not known. See [Redial] for getting it back.
+package mcpguard

@@ -1,0 +1,246 @@
+package mcpguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// Guards are the guards of one server's tools. They learn which there are from
+// the server's lists. Safe for concurrent use. Make them with [New].
+type Guards struct {
+	opts Options
+
+	listing sync.Mutex // held while the server is asked for its list
+
+	mu      sync.Mutex
+	guards  map[string]*entry  // by the server's own names
+	strange *toolguard.Toolbox // answers calls to names that no tool has
+}
+
+// entry is a tool with its guard. The guard, with all it has counted, stays as
+// long as the list says the same of the tool.
+type entry struct {
+	info  toolguard.Info
+	guard *toolguard.Guard
+}
+
+// Send makes one attempt of a call: it sends the arguments to the server and
+// returns its answer, as [Result] makes it. It should stop when ctx ends. Errors
+// are read by what they are: a [*ToolError], a protocol error of the SDK, one
+// that wraps [ErrNotSent] or [ErrLost], or that of a transport.
+type Send func(ctx context.Context, args json.RawMessage) (toolguard.Result, error)
+
+// New returns guards that know of no tool yet. A nil opts means the defaults.
+// It returns an error that names what makes no sense.
+func New(opts *Options) (*Guards, error) {
+	g := &Guards{guards: make(map[string]*entry)}
+	if opts != nil {
+		g.opts = *opts
+	}
+	if err := g.opts.check(); err != nil {
+		return nil, err
+	}
+	if g.opts.Logger == nil {
+		g.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if g.opts.Sessions == nil {
+		g.opts.Sessions, _ = toolguard.NewSessions(toolguard.SessionPolicy{}) // the zero policy makes sense
+	}
+	g.opts.Arguments.Schema = toolguard.SchemaLenient
+	g.opts.PassThrough = passing(g.opts.PassThrough)
+	if err := g.meet(nil); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Learn takes over a complete list of the server's tools: all pages of it. Tools
+// that are as they were keep their guards; those that are gone are unknown from
+// now on. One that can only be guarded in part, or not at all, hides no other.
+func (g *Guards) Learn(tools []*mcp.Tool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	tools = slices.DeleteFunc(slices.Clone(tools), func(t *mcp.Tool) bool { return t == nil })
+	guards := make(map[string]*entry, len(tools))
+	for _, tool := range tools {
+		if guards[tool.Name] != nil {
+			continue
+		}
+		if e := g.guard(tool); e != nil {
+			guards[tool.Name] = e
+		}
+	}
+	g.guards = guards
+	if err := g.meet(tools); err != nil {
+		g.opts.Logger.Warn("names of tools cannot be suggested", "source", g.opts.Source, "error", err)
+	}
+}
+
+// Assume adds a tool of which only the name is known, until the next list: the
+// server could not be asked. It does nothing for a tool there is a guard for, or
+// an empty name.
+func (g *Guards) Assume(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if name == "" || g.guards[name] != nil {
+		return
+	}
+	if e := g.guard(&mcp.Tool{Name: name}); e != nil {
+		guards := maps.Clone(g.guards)
+		guards[name] = e
+		g.guards = guards
+	}
+}
+
+// Tools returns the names of the tools there are guards for, sorted.
+func (g *Guards) Tools() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Sorted(maps.Keys(g.guards))
+}
+
+// Guard returns the guard of a tool by the server's name for it, or nil.
+func (g *Guards) Guard(name string) *toolguard.Guard {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e := g.guards[name]; e != nil {
+		return e.guard
+	}
+	return nil
+}
+
+// Do answers a call of the tool that in.Tool names, making attempts by send. A
+// name that no list has had is answered as unknown. It is as total as
+// [toolguard.Guard.Do].
+func (g *Guards) Do(ctx context.Context, in toolguard.Call, send Send) toolguard.Envelope {
+	if guard := g.Guard(in.Tool); guard != nil {
+		return guard.Do(context.WithValue(ctx, sendKey{}, send), in)
+	}
+	g.mu.Lock()
+	box := g.strange
+	g.mu.Unlock()
+	return box.Do(ctx, in)
+}
+
+// Sessions are those that conversations over these guards are remembered in.
+func (g *Guards) Sessions() *toolguard.Sessions { return g.opts.Sessions }
+
+// Shutdown admits no more calls and waits for those in progress, as
+// [toolguard.Guard.Shutdown] does.
+func (g *Guards) Shutdown(ctx context.Context) error {
+	g.mu.Lock()
+	entries := slices.Collect(maps.Values(g.guards))
+	g.mu.Unlock()
+	errs := make([]error, len(entries))
+	var all sync.WaitGroup
+	for i, e := range entries {
+		all.Go(func() { errs[i] = e.guard.Shutdown(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// guard returns the guard of a tool: the one there was if the tool is the same,
+// and one without a schema if nothing can be made of that.
+func (g *Guards) guard(tool *mcp.Tool) *entry {
+	info := g.opts.infoOf(tool)
+	if old := g.guards[tool.Name]; old != nil && reflect.DeepEqual(old.info, info) {
+		return old
+	}
+	guard, err := g.newGuard(info)
+	if err != nil {
+		g.opts.Logger.Warn("a tool is guarded without its schema", "source", g.opts.Source, "tool", tool.Name, "error", err)
+		bare := info
+		bare.Schema = nil
+		guard, err = g.newGuard(bare)
+	}
+	if err != nil {
+		g.opts.Logger.Error("a tool cannot be guarded and is not served", "source", g.opts.Source, "tool", tool.Name, "error", err)
+		return nil
+	}
+	if d := guard.Describe(); len(d.NotEnforced) > 0 {
+		g.opts.Logger.Info("not all of a tool's schema is enforced", "source", g.opts.Source, "tool", tool.Name, "not_enforced", d.NotEnforced)
+	}
+	return &entry{info, guard}
+}
+
+func (g *Guards) newGuard(info toolguard.Info) (*toolguard.Guard, error) {
+	var own toolguard.Options
+	if g.opts.For != nil {
+		own = g.opts.For(info)
+	}
+	if own.Arguments == (toolguard.ArgumentPolicy{}) {
+		own.Arguments = g.opts.Arguments
+	}
+	own.Arguments.Schema = toolguard.SchemaLenient
+	if own.PassThrough != nil {
+		own.PassThrough = passing(own.PassThrough)
+	}
+	return toolguard.New(toolguard.With(&remote{info, g.opts.DoubtErrors}, &own), &g.opts.Options)
+}
+
+// meet makes the toolbox that answers calls to names that no tool has. It holds
+// the guards only to name them: of those that a model could not tell apart, the
+// first.
+func (g *Guards) meet(tools []*mcp.Tool) error {
+	var guards []toolguard.Tool
+	taken := make(map[string]bool)
+	for _, tool := range tools {
+		if e, like := g.guards[tool.Name], alike(tool.Name); e != nil && !taken[like] {
+			taken[like] = true
+			guards = append(guards, e.guard)
+		}
+	}
+	box, err := toolguard.NewToolbox(&toolguard.ToolboxOptions{Options: g.opts.Options}, guards...)
+	if err != nil {
+		return fmt.Errorf("mcpguard: %w", err)
+	}
+	g.strange = box
+	return nil
+}
+
+// alike is the same for names that some provider could not tell apart.
+func alike(name string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// remote is a tool of the server. What it sends by comes with each call.
+type remote struct {
+	info  toolguard.Info
+	doubt bool
+}
+
+type sendKey struct{}
+
+// Info implements [toolguard.Tool].
+func (r *remote) Info() toolguard.Info { return r.info }
+
+// Call implements [toolguard.Tool].
+func (r *remote) Call(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
+	send, ok := ctx.Value(sendKey{}).(Send)
+	if !ok {
+		return toolguard.Result{}, toolguard.NotStarted(errors.New("mcpguard: the guard of a server's tool is called through Guards.Do"))
+	}
+	result, err := send(ctx, args)
+	if said, ok := errors.AsType[*ToolError](err); ok {
+		return toolguard.Result{}, said.failure(r.doubt)
+	}
+	return result, protocolFailure(err)
+}

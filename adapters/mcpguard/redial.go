@@ -1,0 +1,83 @@
+package mcpguard
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Redial gets a session back that was lost: the server ended, a pipe broke, or
+// an HTTP server knows the session no more. A nil *Redial gets none back. Safe for
+// concurrent use; one is for one server.
+type Redial struct {
+	// Connect makes a new session, by the same client if the guards shall go on
+	// guarding it. It runs as part of an attempt, for one call at a time.
+	Connect func(ctx context.Context) (*mcp.ClientSession, error)
+
+	dialing sync.Mutex // held while Connect runs
+
+	mu     sync.Mutex
+	latest *mcp.ClientSession // in place of those that were lost
+	first  *mcp.ClientSession // the one that callers hold
+	down   bool               // the session calls go by is lost
+}
+
+// live returns the session to send by: the caller's, or the one in its place. A
+// lost one is replaced first.
+func (r *Redial) live(ctx context.Context, session *mcp.ClientSession) (*mcp.ClientSession, error) {
+	if r == nil || r.Connect == nil {
+		return session, nil
+	}
+	if s := r.usable(session); s != nil {
+		return s, nil
+	}
+	r.dialing.Lock()
+	defer r.dialing.Unlock()
+	if s := r.usable(session); s != nil {
+		return s, nil // another call has got it back
+	}
+	fresh, err := r.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latest, r.down = fresh, false
+	return fresh, nil
+}
+
+// usable returns the session that calls go by now, nil if that is lost.
+func (r *Redial) usable(session *mcp.ClientSession) *mcp.ClientSession {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.first == nil:
+		r.first, r.latest = session, session
+	case session != r.first && session != r.latest:
+		r.first, r.latest, r.down = session, session, false // the host has made a new one itself
+	}
+	if r.down {
+		return nil
+	}
+	return r.latest
+}
+
+// lost is told of a session that is gone.
+func (r *Redial) lost(session *mcp.ClientSession) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if session == r.latest && !r.down {
+		r.down = true
+		go func() { _ = session.Close() }() // it may wait for a server that hangs
+	}
+}
+
+// gone reports whether a session cannot be used any more after err.
+func gone(err error) bool {
+	return lost(err) || errors.Is(err, mcp.ErrSessionMissing) || errors.Is(err, mcp.ErrConnectionClosed)
+}

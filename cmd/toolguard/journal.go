@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/sqlite"
+)
+
+// journalCommands are those below journal.
+func journalCommands() []command {
+	return []command{
+		{"journal list", "-journal <file> [flags]", "List what waits for a decision, or other calls.", journalList},
+		{"journal show", "-journal <file> [flags] <key>", "Show a call and all that is recorded of it.", journalShow},
+		{"journal decide", "-journal <file> -by <name> [flags] <approve|deny|retry|succeeded|failed|abort> <key>", "Decide about a call. The first decision counts.", journalDecide},
+		{"journal export", "-journal <file> [flags]", "Print calls, or the audit, as lines of JSON.", journalExport},
+		{"journal prune", "-journal <file> [flags]", "Delete calls that are over and old, with their records.", journalPrune},
+	}
+}
+
+func journalCommand(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
+	if len(args) > 0 {
+		for _, cmd := range journalCommands() {
+			if cmd.name == "journal "+args[0] {
+				return exited{cmd.do(ctx, args[1:], c)}
+			}
+		}
+		if !strings.HasPrefix(args[0], "-") {
+			return usagef("there is no command %q", args[0])
+		}
+	}
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	return usagef("want list, show, decide, export or prune")
+}
+
+// exited is the exit code of a command below this one, which has said it all.
+type exited struct{ code int }
+
+func (e exited) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// journalFlags are those that the commands on a journal share.
+type journalFlags struct {
+	path string
+	json bool
+}
+
+func (f *journalFlags) declare(flags *flag.FlagSet) {
+	flags.StringVar(&f.path, "journal", "", "the SQLite `file`")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// open opens a journal that is there already.
+func (f *journalFlags) open() (*sqlite.Journal, error) {
+	if f.path == "" {
+		return nil, usagef("want -journal")
+	}
+	if _, err := os.Stat(f.path); err != nil {
+		return nil, err
+	}
+	return sqlite.Open(f.path, nil)
+}
+
+// on reads the flags and does something with the journal.
+func (f *journalFlags) on(flags *flag.FlagSet, args []string, want int, do func(j toolguard.Journal) error) error {
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if flags.NArg() != want {
+		return usagef("%d arguments, want %d", flags.NArg(), want)
+	}
+	j, err := f.open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(j), j.Close())
+}
+
+// states is a flag: a list of states.
+type states []toolguard.State
+
+// String implements [flag.Value].
+func (s *states) String() string { return strings.Trim(fmt.Sprint([]toolguard.State(*s)), "[]") }
+
+// Set implements [flag.Value].
+func (s *states) Set(text string) error {
+	*s = nil
+	for name := range strings.SplitSeq(text, ",") {
+		var state toolguard.State
+		if err := state.UnmarshalText([]byte(strings.TrimSpace(name))); err != nil {
+			return err
+		}
+		*s = append(*s, state)
+	}
+	return nil
+}
+
+// undecided are the states a person can do something about.
+var undecided = states{toolguard.StateAwaiting, toolguard.StateUnknown, toolguard.StateParked}
+
+func journalList(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
+	var f journalFlags
+	f.declare(flags)
+	q := toolguard.Query{}
+	wanted, all := undecided, false
+	flags.Var(&wanted, "state", "only calls in these `states`, separated by commas")
+	flags.BoolVar(&all, "all", false, "calls in any state")
+	flags.StringVar(&q.Tool, "tool", "", "only calls of this `tool`")
+	flags.StringVar(&q.Session, "session", "", "only calls of this `conversation`")
+	flags.IntVar(&q.Limit, "limit", 100, "at most this many `calls`, the newest first")
+	return f.on(flags, args, 0, func(j toolguard.Journal) error {
+		if q.Limit < 1 {
+			return usagef("-limit %d, want 1 or more", q.Limit)
+		}
+		if q.States = wanted; all {
+			q.States = nil
+		}
+		entries, err := j.Scan(ctx, q)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			return json.NewEncoder(c.out).Encode(append([]toolguard.Entry{}, entries...))
+		}
+		return printTable(c.out, entries)
+	})
+}
+
+func journalShow(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
+	var f journalFlags
+	f.declare(flags)
+	return f.on(flags, args, 1, func(j toolguard.Journal) error {
+		e, err := find(ctx, j, flags.Arg(0))
+		if err != nil {
+			return err
+		}
+		records, err := j.Records(ctx, toolguard.RecordQuery{Key: e.Key})
+		if err != nil {
+			return err
+		}
+		if f.json {
+			return json.NewEncoder(c.out).Encode(struct {
+				Entry   toolguard.Entry    `json:"entry"`
+				Records []toolguard.Record `json:"records"`
+			}{e, records})
+		}
+		return printEntry(c.out, &e, records)
+	})
+}
+
+func journalDecide(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
+	var f journalFlags
+	f.declare(flags)
+	var r toolguard.Ruling
+	var edited, result string
+	flags.StringVar(&r.By, "by", "", "who decides: a `name`")
+	flags.StringVar(&r.Why, "why", "", "the `reason`; it is recorded")
+	flags.StringVar(&edited, "args", "", "run with the arguments in this `file` instead; - is standard input; with approve and retry")
+	flags.StringVar(&result, "result", "", "the `text` that the model gets as the result; with succeeded")
+	return f.on(flags, args, 2, func(j toolguard.Journal) error {
+		if err := r.Verdict.UnmarshalText([]byte(flags.Arg(0))); err != nil {
+			return usageError{err}
+		}
+		if r.By == "" {
+			return usagef("want -by: who decides?")
+		}
+		if edited != "" {
+			text, err := c.read(edited)
+			if err != nil {
+				return usageError{err}
+			}
+			r.Args = text
+		}
+		r.Result = toolguard.Result{Text: result}
+		e, err := find(ctx, j, flags.Arg(1))
+		if err != nil {
+			return err
+		}
+		r.Key, r.Token = e.Key, e.Token
+		if e, err = toolguard.Decide(ctx, j, r); err != nil {
+			return err
+		}
+		if f.json {
+			return json.NewEncoder(c.out).Encode(e)
+		}
+		_, err = fmt.Fprintf(c.out, "%s is %v\n", e.Key, e.State)
+		return err
+	})
+}
+
+// page is how many entries or records are read at a time.
+const page = 500
+
+func journalExport(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
+	var f journalFlags
+	flags.StringVar(&f.path, "journal", "", "the SQLite `file`")
+	audit := flags.Bool("audit", false, "print the audit: one line for each record")
+	return f.on(flags, args, 0, func(j toolguard.Journal) error {
+		out := json.NewEncoder(c.out)
+		if *audit {
+			return exportRecords(ctx, j, out)
+		}
+		return each(ctx, j, func(e toolguard.Entry) error { return out.Encode(e) })
+	})
+}
+
+func exportRecords(ctx context.Context, j toolguard.Journal, out *json.Encoder) error {
+	q := toolguard.RecordQuery{Limit: page}
+	for {
+		records, err := j.Records(ctx, q)
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		for _, r := range records {
+			if err := out.Encode(r); err != nil {
+				return err
+			}
+			q.After = r.Seq
+		}
+	}
+}
+
+// each goes through all entries, the newest first.
+func each(ctx context.Context, j toolguard.Journal, do func(toolguard.Entry) error) error {
+	for q := (toolguard.Query{Limit: page}); ; q.Skip += page {
+		entries, err := j.Scan(ctx, q)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		for _, e := range entries {
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func journalPrune(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
+	var f journalFlags
+	f.declare(flags)
+	age := flags.Duration("older", 30*24*time.Hour, "those that have not changed for this `long`")
+	return f.on(flags, args, 0, func(j toolguard.Journal) error {
+		if *age < 0 {
+			return usagef("-older %v, want 0 or more", *age)
+		}
+		n, err := j.Prune(ctx, *age)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			return json.NewEncoder(c.out).Encode(map[string]int{"deleted": n})
+		}
+		_, err = fmt.Fprintf(c.out, "deleted %d\n", n)
+		return err
+	})
+}
+
+// leastPrefix is how much of a key has to be given.
+const leastPrefix = 4
+
+// find returns the entry with a key, or the only one whose key begins so.
+func find(ctx context.Context, j toolguard.Journal, key string) (toolguard.Entry, error) {
+	if key == "" {
+		return toolguard.Entry{}, fmt.Errorf("%w: the key is empty", toolguard.ErrNoEntry)
+	}
+	if found, err := j.Scan(ctx, toolguard.Query{Key: key, Limit: 1}); err != nil || len(found) == 1 {
+		return append(found, toolguard.Entry{})[0], err
+	}
+	var found []toolguard.Entry
+	if len(key) >= leastPrefix {
+		err := each(ctx, j, func(e toolguard.Entry) error {
+			if strings.HasPrefix(e.Key, key) {
+				found = append(found, e)
+			}
+			return nil
+		})
+		if err != nil {
+			return toolguard.Entry{}, err
+		}
+	}
+	switch len(found) {
+	case 0:
+		return toolguard.Entry{}, fmt.Errorf("%w: %q", toolguard.ErrNoEntry, key)
+	case 1:
+		return found[0], nil
+	default:
+		return toolguard.Entry{}, fmt.Errorf("%d keys begin with %q: want more of it", len(found), key)
+	}
+}
