@@ -109,6 +109,18 @@ func (x *journalTest) together() {
 	}
 }
 
+// settledWrite returns what is there of a write that may be on its way still: the
+// entry, and how many records, at one moment between two looks that agree.
+func (x *journalTest) settledWrite(key string) (there bool, records int) {
+	for {
+		there = x.read(key).Key != ""
+		records = len(x.audit(toolguard.RecordQuery{Key: key}))
+		if there == (x.read(key).Key != "") {
+			return there, records
+		}
+	}
+}
+
 // interrupted ends the context at another moment each time.
 func (x *journalTest) interrupted() {
 	const rounds = 60
@@ -117,8 +129,7 @@ func (x *journalTest) interrupted() {
 		ctx, cancel := context.WithTimeout(x.Context(), time.Duration(i*i)*time.Microsecond)
 		_, ok, err := x.j.Write(ctx, toolguard.Version{}, bare(key, toolguard.StatePending), line(key, "one"), line(key, "two"))
 		cancel()
-		there := x.read(key).Key != ""
-		n := len(x.audit(toolguard.RecordQuery{Key: key}))
+		there, n := x.settledWrite(key)
 		if there && n != 2 || !there && n != 0 {
 			x.Fatalf("toolguardtest: after a write that was interrupted the entry is there: %t, with %d of 2 records", there, n)
 		}

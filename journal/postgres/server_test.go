@@ -66,8 +66,8 @@ func TestWritesAreOnTheDisk(t *testing.T) {
 		"append":  func() { require.NoError(t, j.Append(t.Context(), toolguard.Record{})) },
 		"take":    func() { _, err := j.Take(t.Context(), 1, 0); require.NoError(t, err) },
 	} {
+		e.Key = name
 		if name != "insert" {
-			e.Key = name
 			write(t, j, toolguard.Version{}, e)
 		}
 		exec("INSERT INTO other VALUES (1)")
