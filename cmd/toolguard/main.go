@@ -40,6 +40,8 @@ func commands() []command {
 		{"proxy", "[flags] -- <command of an MCP server>", "Stand in front of an MCP server and guard the calls of its tools.", proxyCommand},
 		{"check", "[flags] <schema file> [<arguments file>]", "Show what a guard makes of a tool's schema and of arguments.", checkCommand},
 		{"journal", "<list|show|decide|export|prune> -journal <file> [flags]", "Look at what calls have left in a journal, and decide about it.", journalCommand},
+		{"report", "-store <store> [flags]", "Tell how often which tools fail, and whether it got worse.", reportCommand},
+		{"trace", "-store <store> [flags] <call or key>", "Tell what happened to one call, and whether its effect took place.", traceCommand},
 		{"version", "", "Print the version.", versionCommand},
 	}
 }

@@ -5,29 +5,56 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/cmd/toolguard/internal/config"
 	"github.com/toolguard-go/toolguard/cmd/toolguard/internal/proxy"
 	"github.com/toolguard-go/toolguard/journal/sqlite"
+	"github.com/toolguard-go/toolguard/observe/eventstore"
+	"github.com/toolguard-go/toolguard/observe/eventstore/dial"
 )
 
-// memory is what outlives a proxy: its journal, if it has one.
+// memory is what outlives a proxy: its journal and its events, if it has them.
 type memory struct {
 	journal *sqlite.Journal
+	store   *eventstore.DB
+	events  *eventstore.Recorder
 	stop    context.CancelFunc
 	tending sync.WaitGroup
 }
 
-func (f *proxyFlags) open() (*memory, error) {
-	if f.journal == "" {
-		return &memory{}, nil
+func (f *proxyFlags) open(ctx context.Context) (*memory, error) {
+	var m memory
+	if err := errors.Join(m.openJournal(f.journal), m.openEvents(ctx, f.events)); err != nil {
+		m.close()
+		return nil, err
 	}
-	j, err := sqlite.Open(f.journal, nil)
+	return &m, nil
+}
+
+func (m *memory) openJournal(path string) (err error) {
+	if path == "" {
+		return nil
+	}
+	if m.journal, err = sqlite.Open(path, nil); err != nil {
+		m.journal = nil
+		return fmt.Errorf("-journal %s: %w", path, err)
+	}
+	return nil
+}
+
+func (m *memory) openEvents(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	store, err := dial.Open(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("-journal %s: %w", f.journal, err)
+		return fmt.Errorf("-events: %w", err)
 	}
-	return &memory{journal: j}, nil
+	m.store = store
+	m.events, err = eventstore.NewRecorder(store, nil)
+	return err
 }
 
 // use gives the guards the journal, and who approves.
@@ -66,12 +93,22 @@ func (m *memory) tend(ctx context.Context) {
 
 // close comes after the last call.
 func (m *memory) close() {
-	if m.journal == nil {
-		return
-	}
 	if m.stop != nil {
 		m.stop()
 	}
 	m.tending.Wait()
-	_ = m.journal.Close()
+	if m.events != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		_ = m.events.Close(ctx) // what cannot be written is lost: nobody can wait any longer
+	}
+	if m.store != nil {
+		_ = m.store.Close()
+	}
+	if m.journal != nil {
+		_ = m.journal.Close()
+	}
 }
+
+// closeTimeout bounds the wait for the last events to be written.
+const closeTimeout = 2 * time.Second

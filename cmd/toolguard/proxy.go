@@ -25,6 +25,7 @@ type proxyFlags struct {
 	maxMessage int
 	journal    string
 	session    string
+	events     string
 
 	url         string
 	headers     headers
@@ -43,6 +44,7 @@ func (f *proxyFlags) declare(flags *flag.FlagSet) {
 	flags.TextVar(&f.level, "log-level", slog.LevelWarn, "log to stderr from this `level` on: debug, info, warn or error")
 	flags.BoolVar(&f.trustHints, "trust-hints", false, "let the server's annotations make tools repeatable")
 	flags.StringVar(&f.journal, "journal", "", "remember calls with effects in this SQLite `file`, so that none is repeated after a restart")
+	flags.StringVar(&f.events, "events", "", "keep events in this `store`, a SQLite file or postgres://…, for the commands report and trace")
 	flags.StringVar(&f.session, "session", "", "the `name` of the conversation calls belong to; if not given, the connection, or with -journal the server")
 	flags.StringVar(&f.url, "url", "", "the server is at this `address`, over streamable HTTP, in place of a command")
 	flags.Var(&f.headers, "header", "send this `header` to the server, as \"Name: value\"; $NAME or ${NAME} in it is taken from the environment; may be given again")
@@ -63,7 +65,7 @@ func proxyCommand(ctx context.Context, flags *flag.FlagSet, args []string, c *co
 	if err := f.check(flags.Args()); err != nil {
 		return err
 	}
-	memory, err := f.open()
+	memory, err := f.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,6 +143,9 @@ func (f *proxyFlags) guards(cfg *config.Config, memory *memory, log *slog.Logger
 	o.TrustHints = o.TrustHints || f.trustHints
 	o.Logger = log
 	o.Options = toolguard.Options{Observer: toolguard.LogObserver(log)}
+	if memory.events != nil {
+		o.Options.Observer = toolguard.Observers(o.Options.Observer, memory.events)
+	}
 	if err := memory.use(&o.Options, cfg); err != nil {
 		return nil, err
 	}

@@ -63,14 +63,14 @@ func TestRealServersSayTheSameBehindTheProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := c.server(t)
-			direct := dial(t, server)
+			direct := dialServer(t, server)
 			var want []string
 			for _, x := range c.exchanges {
 				a := direct.ask(x.method, x.params)
 				want = append(want, timeless(a))
 			}
 			direct.close()
-			behind := dial(t, proxied(t, server))
+			behind := dialServer(t, proxied(t, server))
 			for i, x := range c.exchanges {
 				a := behind.ask(x.method, x.params)
 				assert.Equal(t, want[i], timeless(a), "%s %s", x.method, x.params)
@@ -86,7 +86,7 @@ func timeless(a answer) string { return clock.ReplaceAllString(string(a.Result)+
 
 func TestRealErrorsOfTools(t *testing.T) {
 	t.Parallel()
-	w := dial(t, proxied(t, npmServer(t, "filesystem", t.TempDir())))
+	w := dialServer(t, proxied(t, npmServer(t, "filesystem", t.TempDir())))
 	code, outcome := failureOf(t, w.ask("tools/call", toolCall("read_text_file", `{"path":"/etc/shadow"}`)))
 	assert.Equal(t, "request_rejected", code)
 	assert.Equal(t, "failed", outcome)
@@ -137,7 +137,7 @@ func TestRealLedgerUnderKills(t *testing.T) {
 	const calls, kills = 120, 3
 	p := newPages(t, calls)
 	policy := file(t, `{"version":1,"defaults":{"breaker":{"off":true}}}`)
-	w := dial(t, proxied(t, npmServer(t, "filesystem", p.dir), "-config", policy))
+	w := dialServer(t, proxied(t, npmServer(t, "filesystem", p.dir), "-config", policy))
 	answers, unknown := 0, 0
 	for round := range kills {
 		var ids []string
@@ -167,7 +167,7 @@ func TestRealLedgerUnderKills(t *testing.T) {
 func TestRealServerStops(t *testing.T) {
 	t.Parallel()
 	policy := file(t, `{"version":1,"defaults":{"timeout":{"attempt":"1s","grace":"100ms"}}}`)
-	w := dial(t, proxied(t, npmServer(t, "everything", "stdio"), "-config", policy))
+	w := dialServer(t, proxied(t, npmServer(t, "everything", "stdio"), "-config", policy))
 	w.ask("tools/call", toolCall("echo", `{"message":"a"}`))
 	w.signalChild(syscall.SIGSTOP)
 	code, outcome := failureOf(t, w.ask("tools/call", toolCall("echo", `{"message":"b"}`)))
@@ -182,7 +182,7 @@ func TestRealServerFloodsAndThousandCalls(t *testing.T) {
 	dir := t.TempDir()
 	big := filepath.Join(dir, "big.txt")
 	require.NoError(t, os.WriteFile(big, []byte(strings.Repeat("0123456789abcde\n", 50<<16)), 0o600))
-	w := dial(t, proxied(t, npmServer(t, "filesystem", dir), "-max-message", "200000000"))
+	w := dialServer(t, proxied(t, npmServer(t, "filesystem", dir), "-max-message", "200000000"))
 	a := w.ask("tools/call", toolCall("read_text_file", fmt.Sprintf(`{"path":%q}`, big)))
 	assert.Less(t, len(a.Result), 128<<10, "50 MB are cut")
 	assert.NotContains(t, string(a.Result), `"isError":true`)
@@ -202,7 +202,7 @@ func TestRealServerFloodsAndThousandCalls(t *testing.T) {
 // A client that is gone in the middle of a call leaves no process behind.
 func TestRealClientLeavesInACall(t *testing.T) {
 	t.Parallel()
-	w := dial(t, proxied(t, npmServer(t, "everything", "stdio")))
+	w := dialServer(t, proxied(t, npmServer(t, "everything", "stdio")))
 	w.send("tools/call", toolCall("trigger-long-running-operation", `{"duration":600,"steps":600}`))
 	pid := w.child()
 	w.close()
@@ -221,7 +221,7 @@ func TestRealConfigNamesToolsTheServerHas(t *testing.T) {
 		assert.Contains(t, errs, want)
 		assert.Empty(t, out)
 	}
-	w := dial(t, proxied(t, server, "-config", file(t, `{"version":1,"mcp":{"tools":{"echo":{"effect":"read_only"}}}}`)))
+	w := dialServer(t, proxied(t, server, "-config", file(t, `{"version":1,"mcp":{"tools":{"echo":{"effect":"read_only"}}}}`)))
 	assert.Contains(t, string(w.ask("tools/call", toolCall("echo", `{"message":"c"}`)).Result), "Echo: c")
 }
 
@@ -233,7 +233,7 @@ func TestRealRestartWithAJournal(t *testing.T) {
 	p, journal := newPages(t, calls), filepath.Join(t.TempDir(), "j.db")
 	policy := file(t, `{"version":1,"defaults":{"breaker":{"off":true}},"mcp":{"tools":{"edit_file":{"effect":"non_idempotent"}}}}`)
 	command := proxied(t, npmServer(t, "filesystem", p.dir), "-journal", journal, "-config", policy)
-	first := dial(t, command)
+	first := dialServer(t, command)
 	for i := range calls {
 		first.send("tools/call", p.edit(i))
 	}
@@ -241,7 +241,7 @@ func TestRealRestartWithAJournal(t *testing.T) {
 	require.NoError(t, first.cmd.Process.Kill())
 	begun := p.edits(t)
 
-	second := dial(t, command)
+	second := dialServer(t, command)
 	doubts := 0
 	for i := range calls {
 		text, err := os.ReadFile(p.path(i))

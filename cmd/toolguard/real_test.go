@@ -97,7 +97,7 @@ type answer struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-func dial(t *testing.T, command []string, env ...string) *wire {
+func dialServer(t *testing.T, command []string, env ...string) *wire {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), env...)

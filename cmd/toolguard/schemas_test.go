@@ -30,7 +30,7 @@ func TestPublishedSchemasPassThroughTheProxy(t *testing.T) {
 {"jsonrpc":"2.0","id":2,"result":{"tools":[%s]}}
 `, list.String()))
 			// It says its lines, one for each request, and waits for the end.
-			w := dial(t, proxied(t, []string{"sh", "-c", `exec 3<"$0"; while read -r l; do case "$l" in *'"id"'*) read -r a <&3 && printf '%s\n' "$a";; esac; done`, answers}, "-log-level", "info"))
+			w := dialServer(t, proxied(t, []string{"sh", "-c", `exec 3<"$0"; while read -r l; do case "$l" in *'"id"'*) read -r a <&3 && printf '%s\n' "$a";; esac; done`, answers}, "-log-level", "info"))
 			got := w.ask("tools/list", `{}`)
 			assert.Equal(t, `{"tools":[`+list.String()+`]}`, string(got.Result))
 			assert.Equal(t, n, strings.Count(string(got.Result), `"inputSchema":`))
