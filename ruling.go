@@ -188,6 +188,7 @@ func editedKey(old string) string { return hashParts("retry", old) }
 
 // write stores what was decided, unless somebody was faster.
 func (r *Ruling) write(ctx context.Context, j *journaling, was Version, e Entry, from State) (Entry, error) {
+	e.Owner = j.nextOwner() // two decisions may look alike
 	line := lineOf(&e, from, r.By, r.Why)
 	now, ok, err := j.write(ctx, callbackTimeout, was, e, line)
 	if err == nil && !ok {
