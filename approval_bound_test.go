@@ -129,3 +129,22 @@ func TestAYesThatComesTooLate(t *testing.T) {
 		assert.Equal(t, toolguard.StateDenied, decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingDeny}).State)
 	})
 }
+
+// An approval for a conversation is no call: who resumes all that is approved
+// neither runs it nor uses it up.
+func TestAWiderApprovalIsNoCall(t *testing.T) {
+	t.Parallel()
+	n, j := 0, toolguard.NewMemoryJournal()
+	d := &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalGranted, By: "ben", Wider: toolguard.WiderSession}}
+	tool := toolguard.Action(toolguard.Info{Name: "ring"}, func(context.Context, struct{}) error { n++; return nil })
+	g := guardOf(t, tool, &toolguard.Options{Journal: j, Approver: d})
+	require.True(t, doIn(inTurn("1"), g).OK)
+	for _, e := range entries(t, j) {
+		if e.State == toolguard.StateApproved {
+			assert.Equal(t, toolguard.CodeInternalError, codeOf(g.Resume(context.Background(), e.Key)))
+		}
+	}
+	assert.Equal(t, 1, n)
+	require.True(t, doIn(inTurn("2"), g).OK)
+	assert.Equal(t, 1, d.count(), "it holds still")
+}

@@ -13,7 +13,8 @@ import (
 
 // JournalPolicy says how a guard uses its journal.
 type JournalPolicy struct {
-	// Off writes nothing down, although there is a journal.
+	// Off writes nothing down, although there is a journal. It is an error where an
+	// Approver is asked.
 	Off bool
 	// Lease is how long a call that runs may be silent before it counts as lost;
 	// it is renewed at a third. If zero, 30 s.
