@@ -2,7 +2,10 @@ package toolguard_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -62,4 +65,31 @@ func TestAJournalThatAnswersWithAnotherEntry(t *testing.T) {
 			assert.LessOrEqual(t, b.count(), 1)
 		})
 	}
+}
+
+// A journal that hangs once the tool has hung through the whole budget adds two
+// grace periods: one to write what is known, one to look whether that is there.
+func TestAHangingJournalHoldsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		wait := untilReleased(t)
+		var hangs atomic.Bool
+		j := &faulty{Journal: toolguard.NewMemoryJournal(), before: func(n int) error {
+			if n > 1 {
+				hangs.Store(true)
+				wait()
+			}
+			return nil
+		}, scan: func() error {
+			if hangs.Load() {
+				wait()
+			}
+			return nil
+		}}
+		deaf := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) { wait(); return toolguard.Result{}, nil })
+		g := guardOf(t, deaf, &toolguard.Options{Journal: j, Timeout: toolguard.TimeoutPolicy{Attempt: 9 * time.Second, Budget: 9 * time.Second}})
+		began := time.Now()
+		assert.Equal(t, "abandoned/unknown", verdict(doIn(inTurn("1"), g)))
+		assert.LessOrEqual(t, time.Since(began), 12*time.Second)
+	})
 }
