@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolguard-go/toolguard/internal/digest"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
@@ -23,10 +25,7 @@ func (c *call) approved() bool {
 	case StateApproved:
 		return c.approvedBefore(e)
 	case StateUnknown, StateParked:
-		if e.Approval.coversAgain(c, e) {
-			c.ledger.approval = e.Approval
-			return true
-		}
+		return c.approvedAgain(e)
 	}
 	if !c.needsApproval() || c.approvedWider() {
 		return true
@@ -70,13 +69,27 @@ func (c *call) awaited(e *Entry) bool {
 	return c.expireEntry(e, CodeApprovalExpired)
 }
 
+// approvedAgain lets a repeatable tool go on with what was approved and has come
+// to nothing certain: that is one effect still. Otherwise somebody is asked, and
+// only a yes counts at once. Neither a no nor the wait for one takes the place of
+// what is unknown.
+func (c *call) approvedAgain(e *Entry) bool {
+	if e.Scope.Principal == c.scope.Principal && e.Approval.coversAgain(c, e) {
+		c.ledger.approval = e.Approval
+		return true
+	}
+	return !c.needsApproval() || c.approvedWider() || c.askApprover()
+}
+
 // approvedBefore goes on with a call that was approved, if what was approved is
 // still what would run.
 func (c *call) approvedBefore(e *Entry) bool {
 	switch {
+	case e.Scope.Principal != c.scope.Principal: // it is somebody else's, and stays so
+		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
 	case e.overdue():
 		return c.expireEntry(e, CodeApprovalExpired)
-	case e.Approval == nil || !e.Approval.covers(c):
+	case e.Approval == nil || e.Approval.Digest != c.storedDigest(e) || !e.Approval.holds(c):
 		return c.expireEntry(e, CodeApprovalStale)
 	}
 	c.ledger.approval, c.ledger.waited = e.Approval, e.Updated.Sub(e.Created)
@@ -85,8 +98,26 @@ func (c *call) approvedBefore(e *Entry) bool {
 
 // covers says whether an approval is for what the call would do.
 func (a *Approval) covers(c *call) bool {
+	return a.Digest == c.approvalDigest() && a.holds(c)
+}
+
+// storedDigest is of the arguments that were approved, which are what runs, but for
+// the key among them: whoever edited them need not know it.
+func (c *call) storedDigest(e *Entry) Digest {
+	if c.guard.info.KeyField == "" {
+		return c.approvalDigest()
+	}
+	doc, err := strictjson.Parse(slices.Clone(e.Args), c.guard.args.limits)
+	if err != nil {
+		return Digest{}
+	}
+	return digest.Of(c.guard.args.identity, &doc, nil)
+}
+
+// holds says whether an approval was given under what is in force.
+func (a *Approval) holds(c *call) bool {
 	g := c.guard
-	return a.Digest == c.approvalDigest() && a.SchemaDigest == g.args.digest &&
+	return a.SchemaDigest == g.args.digest &&
 		a.ToolVersion == g.info.Version && a.Policy == g.opts.Approval.Version
 }
 
@@ -163,6 +194,9 @@ func (c *call) obey(a Answer) bool {
 // edit takes over the arguments of whoever approved. They are held against
 // everything that the model's were.
 func (c *call) edit(a Answer) bool {
+	if c.ledger.entry.State.inDoubt() { // it would be another action under the same key
+		return c.answerStored(CodeInDoubt, OutcomeUnknown)
+	}
 	if !c.adopt(slices.Clone(a.Args)) || !c.injectKey() || !c.matched() || !c.authorized() || !c.checked() {
 		return false
 	}

@@ -190,8 +190,10 @@ func (c *call) gaveUpWaiting() {
 // dedupes says whether identical calls of the tool are looked for at all.
 // Repeats of a polling tool, and of one that declares them normal, are meant.
 func (g *Guard) dedupes() bool {
-	return !g.opts.Dedupe.Off && !g.info.Poll.declared() && !g.info.RepeatsNormal
+	return !g.opts.Dedupe.Off && !g.info.meansRepeats()
 }
+
+func (i *Info) meansRepeats() bool { return i.Poll.declared() || i.RepeatsNormal }
 
 // joins says whether an identical call in flight is waited for.
 func (g *Guard) joins() bool {

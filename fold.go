@@ -126,14 +126,14 @@ func validFieldName(name string) bool {
 // maxFolded bounds how many slips in case are told of at once.
 const maxFolded = 20
 
-// folded finds the members that Go would read into a field of another spelling.
+// folded finds the members that Go would read into a field of another spelling. The
+// key is one, whatever the tool is made of: another spelling would hide it.
 func (c *call) folded(found []schema.Violation) []schema.Violation {
-	tool, ok := c.guard.body.Load().tool.(folding)
-	if !ok {
-		return found
-	}
 	w := foldCheck{doc: &c.doc, found: found}
-	w.visit(0, tool.fieldSet())
+	if tool, ok := c.guard.body.Load().tool.(folding); ok {
+		w.visit(0, tool.fieldSet())
+	}
+	w.visit(0, c.guard.args.keyField)
 	return w.found
 }
 

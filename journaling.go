@@ -13,7 +13,8 @@ import (
 
 // JournalPolicy says how a guard uses its journal.
 type JournalPolicy struct {
-	// Off writes nothing down, although there is a journal.
+	// Off writes nothing down, although there is a journal. It is an error where an
+	// Approver is asked.
 	Off bool
 	// Lease is how long a call that runs may be silent before it counts as lost;
 	// it is renewed at a third. If zero, 30 s.
@@ -92,7 +93,9 @@ func (j *journaling) writeAside(ctx context.Context, limit time.Duration, was Ve
 	}
 	var w written
 	err = j.ask(ctx, limit, func(ctx context.Context) (err error) {
-		w.Entry, w.ok, err = j.Write(ctx, was, e, records...)
+		if w.Entry, w.ok, err = j.Write(ctx, was, e, records...); err == nil && !answers(&w.Entry, &e, w.ok) {
+			err = errOtherEntry
+		}
 		return err
 	})
 	if err == nil {
@@ -107,11 +110,24 @@ func (j *journaling) writeAside(ctx context.Context, limit time.Duration, was Ve
 	}
 }
 
+// answers says whether a journal's answer is about what it was given to write: what
+// it says of something else must not be taken for the call's own.
+func answers(now, e *Entry, ok bool) bool {
+	if ok {
+		return now.Key == e.Key && now.Version() == e.Version()
+	}
+	return now.Key == e.Key || now.State == StateNone
+}
+
+var errOtherEntry = errors.New("toolguard: the journal answers with another entry")
+
 // read returns the newest entry the query asks for; without one, the zero Entry.
 func (j *journaling) read(ctx context.Context, limit time.Duration, q Query) (Entry, error) {
 	var found []Entry
 	err := j.ask(ctx, limit, func(ctx context.Context) (err error) {
-		found, err = j.Scan(ctx, q)
+		if found, err = j.Scan(ctx, q); err == nil && len(found) > 0 && !q.Matches(&found[0]) {
+			err = errOtherEntry
+		}
 		return err
 	})
 	if err != nil || len(found) == 0 {

@@ -96,7 +96,7 @@ func (c *call) takeUp(e Entry) {
 	l := c.ledger
 	l.entry = e
 	if c.outlived(&e) {
-		if l.generation, l.entry = e.Generation+1, (Entry{}); e.State == StateSucceeded && !c.guard.info.RepeatsNormal {
+		if l.generation, l.entry = e.Generation+1, (Entry{}); e.State == StateSucceeded && !c.guard.info.meansRepeats() {
 			l.earlier = max(e.Read.Sub(e.Updated), 1)
 		}
 	}
@@ -114,8 +114,9 @@ func (c *call) outlived(e *Entry) bool {
 		return false
 	}
 	sameTurn := c.scope.Turn != "" && c.scope.Turn == e.Scope.Turn
-	meant := e.State == StateSucceeded && (c.guard.info.RepeatsNormal || c.guard.info.Effect == Idempotent)
-	return !sameTurn || meant
+	meant := e.State == StateSucceeded && (c.guard.info.meansRepeats() || c.guard.info.Effect == Idempotent)
+	doubted := e.State == StateAborted && c.scope.Turn == "" // it may have happened, and nobody has spoken
+	return !sameTurn && !doubted || meant
 }
 
 // group names the action whose entries belong together; "" if nothing tells this

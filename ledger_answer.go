@@ -48,10 +48,12 @@ func (c *call) answerStored(code Code, o Outcome) bool {
 	return false
 }
 
-// replayEntry answers with the result of the call that had the effect.
+// replayEntry answers with the result of the call that had the effect. Somebody
+// else of the conversation learns that it had, and not what came back.
 func (c *call) replayEntry(e *Entry) {
 	c.outcome, c.decided = OutcomeSucceeded, DecisionReplay
-	if r, ok := decodeResult(e.Result); ok {
+	own := c.scope.stepped() || e.Scope.Principal == c.scope.Principal
+	if r, ok := decodeResult(e.Result); ok && own {
 		c.failure, c.result = nil, &r
 		c.notes = append(c.notes, Note{Kind: prompts.NoteReplayed, Age: e.Read.Sub(e.Updated)})
 		return

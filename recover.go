@@ -212,6 +212,7 @@ func (e Entry) parked(due time.Duration) Entry {
 // move writes what became of an entry. Somebody else may have been faster: then
 // theirs stands.
 func (r *Recoverer) move(ctx context.Context, was, e Entry, why string) (Entry, error) {
+	e.Owner = r.journal.nextOwner()
 	line := lineOf(&e, was.State, ActorRecoverer, why)
 	if was.State == e.State {
 		line.Kind = RecordCheck

@@ -55,6 +55,9 @@ func (j *journaling) find(ctx context.Context, limit time.Duration, key string) 
 	if err == nil && (key == "" || e.State == StateNone) {
 		err = fmt.Errorf("toolguard: Resume: the journal has no entry %q", preview(key))
 	}
+	if err == nil && e.Digest == (Digest{}) {
+		err = fmt.Errorf("toolguard: Resume: the entry %q is an approval for a conversation, not a call", preview(key))
+	}
 	return e, err
 }
 

@@ -81,7 +81,7 @@ func Decide(ctx context.Context, j Journal, r Ruling) (Entry, error) {
 		return Entry{}, err
 	case e.State == StateNone || r.Key == "":
 		return Entry{}, fmt.Errorf("%w: %q", ErrNoEntry, preview(r.Key))
-	case r.Token != 0 && r.Token != e.Token || !r.decides(e.State) && !r.completes(&e):
+	case r.Token != 0 && r.Token != e.Token || !r.decides(e.State) && !r.completes(&e) || r.Verdict == RulingApprove && e.overdue():
 		return e, fmt.Errorf("%w: %q is %v", ErrDecided, preview(r.Key), e.State)
 	case len(r.Args) > 0 && r.Verdict == RulingRetry:
 		return r.retryEdited(ctx, way, e)
@@ -188,6 +188,7 @@ func editedKey(old string) string { return hashParts("retry", old) }
 
 // write stores what was decided, unless somebody was faster.
 func (r *Ruling) write(ctx context.Context, j *journaling, was Version, e Entry, from State) (Entry, error) {
+	e.Owner = j.nextOwner() // two decisions may look alike
 	line := lineOf(&e, from, r.By, r.Why)
 	now, ok, err := j.write(ctx, callbackTimeout, was, e, line)
 	if err == nil && !ok {

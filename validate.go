@@ -78,6 +78,7 @@ type arguments struct {
 	limits      strictjson.Limits
 	identity    string
 	irrelevant  func(string) bool // nil if every argument counts
+	keyField    *fieldSet         // what Info.KeyField names; nil if nothing
 	digests     bool              // somebody wants to know calls apart
 	digest      string            // the schema's
 	notEnforced []string
@@ -110,6 +111,9 @@ func (g *Guard) buildArguments() error {
 		a.irrelevant = func(name string) bool {
 			return name == key && key != "" || slices.Contains(g.info.Irrelevant, name)
 		}
+	}
+	if key := g.info.KeyField; key != "" {
+		a.keyField = &fieldSet{fields: map[string]*fieldSet{key: nil}}
 	}
 	for _, n := range s.NotEnforced() {
 		a.notEnforced = append(a.notEnforced, n.String())
