@@ -64,7 +64,7 @@ var leakCases = []Case{
 		for _, err := range []error{
 			&url.Error{Op: "Get", URL: secretURL, Err: errReset},
 			fmt.Errorf("outer: %w", &url.Error{Op: "Get", URL: secretURL, Err: errReset}),
-			errors.New("Get " + secretURL + ": connection reset"),
+			fmt.Errorf("get %s: connection reset", secretURL),
 		} {
 			x.reads(Fail(err), secretToken)
 		}

@@ -16,9 +16,6 @@ import (
 	tgt "github.com/toolguard-go/toolguard/toolguardtest"
 )
 
-// answerer is what stands between the model and the tool.
-type answerer = func(context.Context, toolguard.Call) []toolguard.Envelope
-
 // mutant is a guard or a tool that is broken on purpose.
 type mutant struct {
 	rule   tgt.Rule

@@ -127,7 +127,7 @@ func TestSoundObservers(t *testing.T) {
 	t.Run("spans", func(t *testing.T) {
 		tgt.TestObserver(t, func(testing.TB) toolguard.Observer {
 			return spans{nothing, func(ctx context.Context, _ toolguard.Event) (context.Context, func(toolguard.Event)) {
-				return context.WithValue(ctx, "span", 1), func(toolguard.Event) {} //nolint:staticcheck // a test's key
+				return context.WithValue(ctx, spanKey{}, 1), func(toolguard.Event) {}
 			}}
 		})
 	})
@@ -283,3 +283,5 @@ func TestTheApproverSuiteCanFail(t *testing.T) {
 		"leaves the request as it is":                                  "has changed the request's Args",
 	})
 }
+
+type spanKey struct{}
