@@ -37,7 +37,7 @@ func (r *Risk) UnmarshalText(b []byte) error { return riskNames.parse("Risk", b,
 // after the arguments were checked and the caller authorized, and before anything
 // runs. Implementations:
 //   - may be called concurrently;
-//   - return soon, with ApprovalPending where a person needs time: [Resolve]
+//   - return soon, with ApprovalPending where a person needs time: [Decide]
 //     brings the decision later, and [Guard.Resume] runs the call;
 //   - decide on Args, not on Line or Redacted, which only show them.
 //

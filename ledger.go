@@ -96,7 +96,8 @@ func (c *call) takeUp(e Entry) {
 	l := c.ledger
 	l.entry = e
 	if c.outlived(&e) {
-		if l.generation, l.entry = e.Generation+1, (Entry{}); e.State == StateSucceeded && !c.guard.info.meansRepeats() {
+		l.generation, l.entry = e.Generation+1, Entry{}
+		if e.State == StateSucceeded && !c.guard.info.meansRepeats() && !c.sameTurn(&e) {
 			l.earlier = max(e.Read.Sub(e.Updated), 1)
 		}
 	}
@@ -113,10 +114,14 @@ func (c *call) outlived(e *Entry) bool {
 	if c.scope.stepped() || !e.State.Final() {
 		return false
 	}
-	sameTurn := c.scope.Turn != "" && c.scope.Turn == e.Scope.Turn
 	meant := e.State == StateSucceeded && (c.guard.info.meansRepeats() || c.guard.info.Effect == Idempotent)
 	doubted := e.State == StateAborted && c.scope.Turn == "" // it may have happened, and nobody has spoken
-	return !sameTurn && !doubted || meant
+	return !c.sameTurn(e) && !doubted || meant
+}
+
+// sameTurn says that the user has not spoken since the entry was made.
+func (c *call) sameTurn(e *Entry) bool {
+	return c.scope.Turn != "" && c.scope.Turn == e.Scope.Turn
 }
 
 // group names the action whose entries belong together; "" if nothing tells this

@@ -96,7 +96,9 @@ func TestRepeatsThatAreMeantRun(t *testing.T) {
 			b := new(bank)
 			g := guardOf(t, toolguard.Func(tool, b.refund), &toolguard.Options{Journal: toolguard.NewMemoryJournal()})
 			for range 3 {
-				assert.True(t, refundOf(inTurn("1"), g, "A").OK)
+				env := refundOf(inTurn("1"), g, "A")
+				assert.True(t, env.OK)
+				assert.False(t, hasNote(env, "earlier_success"), "it is the same turn")
 			}
 			assert.Equal(t, 3, b.count())
 			assert.Len(t, b.keys, 3)

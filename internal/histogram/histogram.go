@@ -4,6 +4,7 @@ package histogram
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"math/bits"
 	"time"
 )
@@ -60,7 +61,7 @@ func (d *Durations) At(q float64) time.Duration {
 	if total == 0 {
 		return 0
 	}
-	rank := uint64(q * float64(total-1))
+	rank := uint64(max(math.Ceil(q*float64(total)), 1)) - 1
 	for class, n := range d {
 		if uint64(n) > rank {
 			return middle(class)

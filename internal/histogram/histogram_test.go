@@ -46,7 +46,7 @@ func TestPercentilesAndForm(t *testing.T) {
 		require.EqualValues(t, len(took), sum.Count())
 		slices.Sort(took)
 		for _, q := range []float64{0, .5, .95, 1} {
-			want := took[int(q*float64(len(took)-1))]
+			want := took[max(int(math.Ceil(q*float64(len(took)))), 1)-1]
 			require.InEpsilon(t, want, sum.At(q), 1./16)
 		}
 	})
@@ -57,5 +57,16 @@ func TestForeignBytesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, b := range [][]byte{{0x80}, {1}, {200, 1, 1, 200, 1, 1}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1}} {
 		assert.Error(t, new(Durations).AddBinary(b))
+	}
+}
+
+// Of few durations the high shares are the longest one, not the one before it.
+func TestTheLongestIsSeen(t *testing.T) {
+	t.Parallel()
+	var d Durations
+	d.Add(time.Millisecond)
+	d.Add(time.Second)
+	for q, want := range map[float64]time.Duration{0: time.Millisecond, 0.5: time.Millisecond, 0.95: time.Second, 0.99: time.Second, 1: time.Second} {
+		assert.InEpsilon(t, want, d.At(q), 0.2, q)
 	}
 }
