@@ -65,7 +65,7 @@ func (c *call) replayEntry(e *Entry) {
 // that did nobody knows, unless it could do nothing.
 func (c *call) seize() bool {
 	e := c.ledger.entry.lost()
-	if !c.put(&c.ledger.entry, e, "lease_expired") {
+	if !c.put(&c.ledger.entry, e, WhyLeaseExpired) {
 		return false
 	}
 	return c.unanswered()

@@ -108,7 +108,7 @@ func (c *call) record() {
 		c.noteUnrecorded()
 	}
 	if err == nil && !ok { // it was taken away: what is known is evidence
-		line.Kind, line.From, line.To, line.Why = RecordLate, now.State, now.State, "lease_lost"
+		line.Kind, line.From, line.To, line.Why = RecordLate, now.State, now.State, WhyLeaseLost
 		_ = c.guard.journal.append(ctx, limit, append(l.lines, line)...) // best effort: the entry waits for a person anyway
 	}
 	c.close(now, ok)
