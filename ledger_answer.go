@@ -118,8 +118,7 @@ func (c *call) undoubted() bool {
 // putReceipt writes down what the downstream says was done. The answer is that,
 // written down or not.
 func (c *call) putReceipt(e Entry) {
-	n := e.must(StateSucceeded, 0)
-	n.Result = c.guard.encodeResult(c.result)
+	n := c.guard.known(e, OutcomeSucceeded, c.result)
 	lines := append(c.ledger.lines, c.recordOf(e.State, &n, WhyConfirmed))
 	c.ledger.lines = nil
 	if now, ok, _ := c.guard.journal.write(c.ctx, c.left(callbackTimeout), e.Version(), n, lines...); ok {

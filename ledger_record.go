@@ -163,6 +163,16 @@ func (c *call) settled() Entry {
 	return e
 }
 
+// known is an entry that was in doubt, now that it is known whether it had its
+// effect: with what the model reads of it if it had.
+func (g *Guard) known(e Entry, o Outcome, r *Result) Entry {
+	if o != OutcomeSucceeded {
+		return e.must(StateFailed, 0)
+	}
+	e.Result = g.encodeResult(r)
+	return e.must(StateSucceeded, 0)
+}
+
 // lateAnswer is what an abandoned attempt came to after all.
 type lateAnswer struct {
 	outcome Outcome
@@ -197,16 +207,10 @@ func (c *call) recordLate(late *lateAnswer) {
 	late.line.Key, late.line.Token = e.Key, e.Token
 	settles := late.outcome == OutcomeSucceeded || late.outcome != OutcomeUnknown && !c.guard.info.mayRepeat(&e) && !e.Approval.doubts()
 	if e.State == StateUnknown && settles {
-		to := StateFailed
-		if late.outcome == OutcomeSucceeded {
-			to = StateSucceeded
-		}
-		n := e.must(to, 0)
-		if n.Code = late.code; late.result != nil {
-			n.Result = c.guard.encodeResult(late.result)
-		}
+		n := c.guard.known(e, late.outcome, late.result)
+		n.Code = late.code
 		line := late.line
-		line.Kind, line.From, line.To, line.Why = RecordState, e.State, to, WhyLate
+		line.Kind, line.From, line.To, line.Why = RecordState, e.State, n.State, WhyLate
 		if _, ok, err := j.write(ctx, callbackTimeout, e.Version(), n, late.line, line); ok && err == nil {
 			return
 		}

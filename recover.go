@@ -193,11 +193,7 @@ func (r *Recoverer) confirm(ctx context.Context, e Entry) (Entry, string) {
 		e.Due = min(firstCheck<<min(e.Checks, 10), maxCheck)
 		return e, WhyStillUnknown
 	}
-	if outcome != OutcomeSucceeded {
-		return e.must(StateFailed, 0), WhyConfirmed
-	}
-	e.Result = guard.encodeResult(&receipt)
-	return e.must(StateSucceeded, 0), WhyConfirmed
+	return guard.known(e, outcome, &receipt), WhyConfirmed
 }
 
 // parked is the entry as a person has to decide about it.
