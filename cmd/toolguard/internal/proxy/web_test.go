@@ -167,6 +167,7 @@ func TestUpstreamThatRefuses(t *testing.T) {
 	up := hosted(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s := status.Load(); s != 0 && r.Method == http.MethodPost {
 			w.Header().Set("Retry-After", "600")
+			w.Header().Set("Connection", "close") // the next request has to dial, also once nobody listens
 			w.WriteHeader(int(s))
 			return
 		}
