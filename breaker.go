@@ -142,6 +142,8 @@ func (s *breakers) at(key breakerKey) *breaker {
 type breaker struct {
 	two     *gobreaker.TwoStepCircuitBreaker[struct{}]
 	openFor time.Duration
+	opened  atomic.Bool // since it was last closed or half-open
+	news    atomic.Bool // there are changes
 
 	mu       sync.Mutex
 	openedAt time.Time
@@ -180,6 +182,8 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	if to == gobreaker.StateOpen {
 		b.openedAt = now
 	}
+	b.opened.Store(to == gobreaker.StateOpen)
+	b.news.Store(true)
 	if len(b.changes) < 8 {
 		b.changes = append(b.changes, Transition{From: fromGobreaker(from), To: fromGobreaker(to), At: now})
 	}
@@ -187,10 +191,14 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 
 // takeTransitions returns what changed since it was last called.
 func (b *breaker) takeTransitions() []Transition {
+	if !b.news.Load() {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	changes := b.changes
 	b.changes = nil
+	b.news.Store(false)
 	return changes
 }
 
@@ -249,7 +257,7 @@ func (s *breakers) refuses(key breakerKey) (wait time.Duration, yes bool) {
 		return s.policy.OpenFor, state == BreakerOpen
 	}
 	b := s.at(key)
-	if b.two.State() != gobreaker.StateOpen {
+	if !b.opened.Load() || b.two.State() != gobreaker.StateOpen {
 		return 0, false
 	}
 	return b.closesIn(), true

@@ -37,8 +37,11 @@ func (c *call) adopt(text json.RawMessage) bool {
 	return true
 }
 
-// digestOf is the key digest of a document.
+// digestOf is the key digest of a document, an object.
 func (a *arguments) digestOf(doc *strictjson.Doc) Digest {
+	if doc.Nodes[0].Len == 0 {
+		return a.ofNone
+	}
 	return digest.Of(a.identity, doc, a.irrelevant)
 }
 

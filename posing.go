@@ -34,6 +34,9 @@ func poses(content string, w *prompts.Catalogue) bool {
 
 // unseen reports what nobody sees in front of a text.
 func unseen(r rune) bool {
+	if '!' <= r && r <= '~' {
+		return false // at once, as nearly every character is one of these
+	}
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }
 

@@ -80,6 +80,7 @@ type arguments struct {
 	irrelevant  func(string) bool // nil if every argument counts
 	keyField    *fieldSet         // what Info.KeyField names; nil if nothing
 	digests     bool              // somebody wants to know calls apart
+	ofNone      Digest            // the digest of a call without arguments
 	digest      string            // the schema's
 	notEnforced []string
 	example     func() json.RawMessage
@@ -106,6 +107,8 @@ func (g *Guard) buildArguments() error {
 	a.schema, a.digest = s, s.Digest()
 	a.limits = strictjson.Limits{MaxBytes: p.MaxBytes, MaxDepth: p.MaxDepth}
 	a.identity = g.info.identity()
+	none, _ := strictjson.Parse([]byte("{}"), strictjson.Limits{})
+	a.ofNone = digest.Of(a.identity, &none, nil)
 	a.digests = g.events != nil || g.opts.Fallback != nil || g.opts.Sessions != nil || g.opts.Journal != nil
 	if key := g.info.KeyField; len(g.info.Irrelevant) > 0 || key != "" {
 		a.irrelevant = func(name string) bool {

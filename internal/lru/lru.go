@@ -25,8 +25,12 @@ func New[K comparable, V any](limit int) *Cache[K, V] {
 	return c
 }
 
-// Get returns the value at key and marks it as used.
+// Get returns the value at key and marks it as used. Asked for the newest again, it
+// looks no further.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
+	if newest := c.ends.older; newest != &c.ends && newest.key == key {
+		return newest.value, true
+	}
 	e, ok := c.entries[key]
 	if !ok {
 		return value, false
