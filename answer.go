@@ -26,9 +26,9 @@ func (c *call) answer() (e Envelope) {
 		}
 	}()
 	e = Envelope{
-		OK: c.failure == nil, CallID: c.in.ID, Tool: c.toolName(), Args: c.argsToShow(), Key: c.keyIfMade(),
+		OK: c.failure == nil, CallID: c.id, Tool: c.toolName(), Args: c.argsToShow(), Key: c.keyIfMade(),
 		Attempts: c.attempts, Degraded: c.source(), Notes: c.notes, identity: c.guard.args.identity, past: c.pastAnswer(),
-		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.in.Locale),
+		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.locale),
 	}
 	if e.OK {
 		e.Result = *c.result
@@ -53,7 +53,7 @@ func (c *call) argsToShow() json.RawMessage {
 func (c *call) lastResort() Envelope {
 	outcome := c.outcome
 	return Envelope{
-		CallID: c.in.ID, Tool: c.toolName(), Attempts: c.attempts,
+		CallID: c.id, Tool: c.toolName(), Attempts: c.attempts,
 		Error:      &Failure{Code: CodeInternalError, Outcome: outcome, Message: string(prompts.English().AppendMessage(nil, string(CodeInternalError), nil))},
 		Suggestion: string(prompts.English().AppendStep(nil, prompts.StepAskCheckUnknown, nil)),
 		cause:      c.lastErr(), words: prompts.English(),

@@ -261,7 +261,7 @@ func (c *call) approvalRequest() ApprovalRequest {
 	g := c.guard
 	return ApprovalRequest{
 		Key: c.CallKey(), Tool: g.info.Name, Source: g.info.Source, ToolVersion: g.info.Version, SchemaDigest: g.args.digest,
-		Effect: g.info.Effect, Risk: g.info.Risk, Scope: *c.scope, CallID: c.in.ID,
+		Effect: g.info.Effect, Risk: g.info.Risk, Scope: *c.scope, CallID: c.id,
 		Line: g.DescribeCall(c.ctx, c.doc.Text), Args: slices.Clone(c.doc.Text), Redacted: string(c.redactedArgs()),
 		Digest: c.approvalDigest(), Expires: time.Now().Add(g.opts.Approval.Expiry),
 	}

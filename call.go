@@ -19,14 +19,20 @@ import (
 type call struct {
 	guard *Guard
 	ctx   context.Context
-	in    Call
 	via   *via // the toolbox, if the call came through one
 	scope *Scope
 	outer *attempt // the attempt this call was made from, if any
 	began time.Time
-	ends  chan struct{}          // sent when the answer is there, and when it is told
-	key   atomic.Pointer[string] // the tool's goroutines may ask for it
 
+	// As in Call.
+	id, locale string
+	written    json.RawMessage // the arguments
+	truncated  bool
+
+	ends chan struct{}          // sent when the answer is there, and when it is told
+	key  atomic.Pointer[string] // the tool's goroutines may ask for it
+
+	first   attempt                 // in one piece with the call: most have no other
 	current atomic.Pointer[attempt] // the last one, for Do and the timer to interrupt
 	timer   *time.Timer             // of the attempt that runs
 
@@ -129,11 +135,12 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 		ctx = withStep(ctx, in.Step)
 	}
 	c := &call{
-		guard: g, ctx: ctx, in: in, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx), memory: &noMemory,
+		guard: g, ctx: ctx, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx), memory: &noMemory,
+		id: in.ID, locale: in.Locale, written: in.Args, truncated: in.Truncated,
 		began: time.Now(),
 	}
 	if v != nil {
-		c.began = v.began
+		c.began, v.written = v.began, in.Tool
 		c.introduce()
 	}
 	if g.events != nil {

@@ -57,7 +57,7 @@ type shared struct {
 // share copies what the call came to: each caller may do with its own answer
 // what it likes.
 func (c *call) share() shared {
-	s := shared{id: c.in.ID, outcome: c.outcome, source: c.source(), notes: slices.Clone(c.notes[c.argNotes:c.ownNotes])}
+	s := shared{id: c.id, outcome: c.outcome, source: c.source(), notes: slices.Clone(c.notes[c.argNotes:c.ownNotes])}
 	if c.failure != nil {
 		f := *c.failure
 		s.failure = &f

@@ -146,7 +146,7 @@ func (c *call) tryAlternative(a *alternative) bool {
 	}
 	ctx, cancel := c.budgeted()
 	defer cancel()
-	env := a.guard.Do(withGrace(ctx, c.grace()), Call{ID: c.in.ID, Args: args, Locale: c.in.Locale})
+	env := a.guard.Do(withGrace(ctx, c.grace()), Call{ID: c.id, Args: args, Locale: c.locale})
 	if err := env.Control(); err != nil {
 		c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeControlFlow}}, err: err, control: true}
 		c.outcome = env.Error.Outcome

@@ -79,7 +79,7 @@ func (c *call) intent() Entry {
 	e := Entry{
 		Key: c.CallKey(), Token: l.entry.Token, State: l.entry.State, Group: l.group, Generation: l.generation,
 		Tool: i.Name, Source: i.Source, ToolVersion: i.Version, SchemaDigest: c.guard.args.digest,
-		Effect: i.Effect, Risk: i.Risk, Scope: *c.scope, CallID: c.in.ID,
+		Effect: i.Effect, Risk: i.Risk, Scope: *c.scope, CallID: c.id,
 		Digest: c.digest, ApprovalDigest: c.approvalDigest(), Args: c.doc.Text,
 		Approval: l.approval, Linked: l.entry.Linked, Owner: c.guard.journal.nextOwner(),
 	}

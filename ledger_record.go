@@ -21,7 +21,7 @@ func (c *call) auditLine(kind RecordKind) Record {
 	i := &c.guard.info
 	r := Record{
 		Kind: kind, Actor: ActorGuard, Tool: i.Name, Source: i.Source, ToolVersion: i.Version,
-		SchemaDigest: c.guard.args.digest, Scope: *c.scope, CallID: c.in.ID, Digest: c.digest,
+		SchemaDigest: c.guard.args.digest, Scope: *c.scope, CallID: c.id, Digest: c.digest,
 	}
 	if r.Args = c.ledger.args; r.Args == nil && c.guard.opts.Journaling.AuditArguments {
 		r.Args = c.redactedArgs()

@@ -101,9 +101,9 @@ func (c *call) introduce() {
 	v := c.via
 	switch {
 	case v.tool != nil && !v.alias:
-		v.shown = c.in.Tool
+		v.shown = v.written
 	default:
-		written := c.in.Tool[:min(len(c.in.Tool), maxWritten)]
+		written := v.written[:min(len(v.written), maxWritten)]
 		v.shown = c.cutRedacted(strings.ToValidUTF8(written, "\uFFFD"), maxShownName)
 	}
 }

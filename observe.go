@@ -214,7 +214,7 @@ func (c *call) describe(e *Event, kind EventKind, at time.Time) {
 	e.Kind, e.Time = kind, at
 	e.Tool, e.ToolVersion, e.Source, e.Effect = g.info.Name, g.info.Version, g.info.Source, g.info.Effect
 	e.SchemaDigest, e.NotEnforced = g.args.digest, g.args.notEnforced
-	e.CallID, e.Scope, e.Digest, e.Deadline = c.in.ID, *c.scope, c.digest, c.effectiveDeadline()
+	e.CallID, e.Scope, e.Digest, e.Deadline = c.id, *c.scope, c.digest, c.effectiveDeadline()
 	e.Ref, e.Key, e.Description = c.ref(), c.keyIfMade(), g.info.Description
 	if c.outer != nil {
 		e.Within = c.outer.call.ref()
@@ -342,7 +342,7 @@ func (c *call) finalDecision() Decision {
 
 func (c *call) tellCall(d *delivery) {
 	e := &d.event
-	c.describe(e, EventCall, c.now())
+	c.describe(e, EventCall, c.endedAt())
 	e.Duration = e.Time.Sub(c.began)
 	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, c.notes
 	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
@@ -360,6 +360,16 @@ func (c *call) tellCall(d *delivery) {
 	if c.rare != nil {
 		d.end = c.rare.endSpan
 	}
+}
+
+// endedAt is when the call ended. Where nothing of the host's comes after an attempt
+// that succeeds, that is when the last one did: one moment is not asked for twice.
+func (c *call) endedAt() time.Time {
+	a, o := c.last(), &c.guard.opts
+	if a != nil && c.failure == nil && a.failure == nil && o.CheckResult == nil && o.Redact == nil && c.guard.journal == nil {
+		return c.began.Add(a.ended)
+	}
+	return c.now()
 }
 
 // answerSize is the size of what the model reads.

@@ -23,7 +23,7 @@ var cleanNotes = map[clean.Kind]NoteKind{
 // present makes what the call came to fit to be handed on, and says in notes what
 // was done to it.
 func (c *call) present() {
-	words := c.guard.catalogue(c.in.Locale)
+	words := c.guard.catalogue(c.locale)
 	if c.failure == nil {
 		c.presentResult(c.result, words)
 	} else {

@@ -112,7 +112,7 @@ func (c *call) cutRedacted(text string, limit int) string {
 // authored bounds an author's own sentence and keeps it on one line: values from
 // elsewhere stand in it, and must not look like a label or a next step.
 func (c *call) authored(text string) string {
-	return string(c.guard.catalogue(c.in.Locale).AppendLine(nil, c.cutRedacted(text, maxQuote)))
+	return string(c.guard.catalogue(c.locale).AppendLine(nil, c.cutRedacted(text, maxQuote)))
 }
 
 // redactTime bounds what the host's own redactor may take for all the texts of a

@@ -11,6 +11,7 @@ import (
 // via is how a call came through a toolbox, and what became of it there.
 type via struct {
 	box      *Toolbox
+	written  string    // the tool's name, as the model wrote it
 	tool     *boxed    // nil if the name leads to none
 	alias    bool      // the name is not one of the tool's own
 	refusal  Code      // the batch's no, or ""
@@ -104,7 +105,7 @@ func (c *call) turnedAway(code Code) bool {
 	c.refuse(code, 0)
 	switch code {
 	case CodeDuplicateCallID:
-		c.failure.field = c.cutRedacted(c.in.ID, maxShownName)
+		c.failure.field = c.cutRedacted(c.id, maxShownName)
 	case CodeLimitReached:
 		c.via.limit = c.via.box.batch.MaxCalls
 	}
@@ -114,10 +115,10 @@ func (c *call) turnedAway(code Code) bool {
 // nowhere refuses a call whose name leads to no tool that the caller may see.
 func (c *call) nowhere() bool {
 	c.refuse(CodeUnknownTool, 0)
-	c.digest = digest.OfRaw(c.in.Tool, c.in.Args) // names differ, and nothing else would
+	c.digest = digest.OfRaw(c.via.written, c.written) // names differ, and nothing else would
 	if v := c.via; !v.blind {
 		seen, _ := v.box.askVisible(c.ctx, c.left(callbackTimeout), v.box.offered()...)
-		v.other = newOtherTools(c.in.Tool, seen)
+		v.other = newOtherTools(v.written, seen)
 	}
 	return false
 }

@@ -292,7 +292,7 @@ func (s *Sessions) identify(p *PastCall) (g *Guard, key callKey, err error) {
 
 // digest reads arguments as a call would and returns its digest.
 func (g *Guard) digest(args json.RawMessage, truncated bool) digest.Sum {
-	c := &call{guard: g, ctx: context.Background(), began: time.Now(), in: Call{Args: args, Truncated: truncated}, scope: &noScope}
+	c := &call{guard: g, ctx: context.Background(), began: time.Now(), written: args, truncated: truncated, scope: &noScope}
 	c.parsed()
 	return c.digest
 }

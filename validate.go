@@ -152,11 +152,11 @@ func (a *arguments) generate() json.RawMessage {
 // strictly again.
 func (c *call) parsed() bool {
 	a := &c.guard.args
-	if c.in.Truncated {
+	if c.truncated {
 		c.digestRaw()
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeTruncated}}, nil)
 	}
-	doc, err := strictjson.Parse(slices.Clone(c.in.Args), a.limits)
+	doc, err := strictjson.Parse(slices.Clone(c.written), a.limits)
 	if (err != nil || !doc.IsObject()) && !c.guard.opts.Arguments.Off {
 		doc, err = c.repairText(doc, err)
 	}
@@ -174,13 +174,13 @@ func (c *call) parsed() bool {
 
 func (c *call) digestRaw() {
 	if a := &c.guard.args; a.digests {
-		c.digest = digest.OfRaw(a.identity, c.in.Args)
+		c.digest = digest.OfRaw(a.identity, c.written)
 	}
 }
 
 func (c *call) repairText(doc strictjson.Doc, err error) (strictjson.Doc, error) {
 	a := &c.guard.args
-	text, changes := normalize.Text(slices.Clone(c.in.Args), normalize.TextOptions{
+	text, changes := normalize.Text(slices.Clone(c.written), normalize.TextOptions{
 		NothingRequired:   !a.schema.Required(),
 		AllowControlChars: c.guard.info.Effect == ReadOnly || c.guard.opts.Arguments.ControlCharacters,
 		Limits:            a.limits,

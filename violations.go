@@ -72,8 +72,8 @@ func (c *call) syntaxIn(words *prompts.Catalogue) Violation {
 		vars = &prompts.Vars{Path: bounded(e.Path, maxPath), Name: bounded(e.Name, maxPath), Offset: e.Offset, Limit: e.Limit, Size: e.Size}
 	}
 	b := words.AppendViolation(nil, rule, vars)
-	if preview := strictjson.Preview(c.in.Args, 120); preview != "" {
-		frame := &prompts.Vars{Text: c.redact(preview), Size: len(c.in.Args)}
+	if preview := strictjson.Preview(c.written, 120); preview != "" {
+		frame := &prompts.Vars{Text: c.redact(preview), Size: len(c.written)}
 		b = words.AppendFrame(words.AppendGap(b), prompts.FramePreview, frame)
 	}
 	return Violation{Path: vars.Path, Rule: string(rule), Message: string(b)}

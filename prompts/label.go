@@ -21,8 +21,15 @@ func (c *Catalogue) HasLabel(text string) bool {
 // labelled holds a text that first appears as it does against the labels. Nearly
 // every text differs from all of them in its first character.
 func (c *Catalogue) labelled(text string, first rune) bool {
-	return strings.ContainsRune(c.openings, first) &&
+	return c.mayOpen(first) &&
 		slices.ContainsFunc(c.looks, func(look string) bool { return resembles(text, look) })
+}
+
+func (c *Catalogue) mayOpen(first rune) bool {
+	if first < utf8.RuneSelf {
+		return c.opens[first]
+	}
+	return strings.ContainsRune(c.openings, first)
 }
 
 // ornament reports what may stand before a label without hiding it.
@@ -43,7 +50,11 @@ func (c *Catalogue) deriveLooks() {
 		if size == 0 {
 			continue // nothing would resemble it, or everything
 		}
-		if c.looks = append(c.looks, look); !strings.ContainsRune(c.openings, first) {
+		c.looks = append(c.looks, look)
+		switch {
+		case first < utf8.RuneSelf:
+			c.opens[first] = true
+		case !c.mayOpen(first):
 			c.openings += string(first)
 		}
 	}

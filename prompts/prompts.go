@@ -41,6 +41,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 var (
@@ -68,8 +69,10 @@ type Catalogue struct {
 	marks  marks
 	more   phrase
 	labels []string
-	// looks are what is seen of the labels, openings the characters they begin with.
+	// looks are what is seen of the labels, opens whether one begins with an ASCII
+	// character, openings the others that they begin with.
 	looks    []string
+	opens    [utf8.RuneSelf]bool
 	openings string
 }
 
