@@ -164,20 +164,6 @@ func (c *call) ref() uint64 {
 	return (z ^ z>>31) | 1
 }
 
-// await waits for the answer. If the caller gives up first, the attempt that runs
-// is told; a call between attempts notices by itself.
-func (c *call) await() {
-	select {
-	case <-c.ends:
-		return
-	case <-c.ctx.Done():
-	}
-	if a := c.current.Load(); a != nil {
-		a.interrupt(c.callerStop())
-	}
-	<-c.ends
-}
-
 // finish makes all that still changes the call, hands it over to Do, and then
 // tells the observer.
 func (c *call) finish() {

@@ -78,7 +78,7 @@ func (e *events) startSpan(s *spanStart) (context.Context, func(Event)) {
 	}
 	s.events = e
 	go s.ask()
-	for range 4 {
+	for range turns {
 		runtime.Gosched()
 		if s.answered.Load() {
 			return s.said()

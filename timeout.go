@@ -204,7 +204,7 @@ func (a *attempt) start() {
 		a.interrupt(c.callerStop()) // whoever watches ctx may have come too early
 	}
 	switch {
-	case a.limit == noLimit:
+	case a == &c.first || a.limit == noLimit: // see watch
 	case c.timer == nil:
 		c.timer = time.AfterFunc(a.limit, c.expire)
 	default:
@@ -252,14 +252,19 @@ func (a *attempt) end() bool {
 	return inTime
 }
 
-// expire interrupts the attempt whose time is up. The timer serves one attempt
+// expire interrupts the attempt whose time is up. Its timer serves one attempt
 // after the other, so it may have rung for one that is over.
 func (c *call) expire() {
-	a := c.current.Load()
-	if time.Since(c.began) < a.began+a.limit {
+	if a := c.current.Load(); time.Since(c.began) >= a.began+a.limit {
+		a.expire()
+	}
+}
+
+func (a *attempt) expire() {
+	if a.state.Load() != attemptRunning {
 		return
 	}
-	why := stopAttemptTimeout
+	c, why := a.call, stopAttemptTimeout
 	if end, ok := c.ctx.Deadline(); ok && !time.Now().Before(end) {
 		why = stopCallerDeadline // at the same instant: it says nothing about the tool
 	}

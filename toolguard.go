@@ -170,6 +170,7 @@ type Guard struct {
 	journal  *journaling // nil without one
 	door     door
 	counters counters
+	pace     pace
 	hanging  accounts
 }
 

@@ -1,0 +1,134 @@
+package toolguard
+
+import "time"
+
+// note remembers that the attempt's event waits until it is decided what follows.
+func (c *call) note(a *attempt, changes []Transition) {
+	if c.untold = c.guard.events != nil; !c.untold {
+		return
+	}
+	a.ended = time.Since(c.began)
+	if changes != nil {
+		if a.trace == nil {
+			a.trace = new(trace)
+		}
+		a.trace.changes = changes
+	}
+}
+
+// tellAttempt tells what the last attempt itself came to, whatever became of the
+// call since.
+func (c *call) tellAttempt(d *delivery, decision Decision, wait time.Duration) {
+	a, e := c.last(), &d.event
+	c.describe(e, EventAttempt, c.began.Add(a.ended))
+	e.Duration = a.ended - a.began
+	e.Deadline, _ = a.Deadline()
+	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, decision, c.why, wait
+	e.Attempt, e.Attempts, e.Requests = int(a.number), c.attempts, len(a.evidence.Load().Requests())
+	e.OK, e.Outcome = true, OutcomeSucceeded
+	if f := a.failure; f != nil {
+		e.fail(f)
+		e.Outcome = f.outcome
+	}
+	if c.failure != nil {
+		e.Incident = c.failure.incident
+	}
+	if a.trace != nil {
+		e.Transitions, d.end = a.trace.changes, a.trace.end
+	}
+}
+
+// fail fills in what went wrong.
+func (e *Event) fail(f *failure) {
+	e.OK, e.Code, e.Category = false, f.Code, f.row().category
+	e.Err, e.Detail, e.Incident = f.err, f.detail, f.incident
+}
+
+// retrying tells of an attempt that another one follows.
+func (c *call) retrying(wait time.Duration) {
+	if !c.untold {
+		return
+	}
+	var d delivery
+	c.tellAttempt(&d, DecisionRetry, wait)
+	c.untold = false
+	c.guard.events.deliver(c.ctx, d)
+}
+
+// telling makes the events that end the call. From here on nothing changes it.
+func (c *call) telling(t *telling) {
+	if t.both = c.untold; t.both {
+		c.tellAttempt(&t.attempt, c.decided, 0)
+	}
+	c.tellCall(&t.call)
+}
+
+// finalDecision is what the call's own event says was done.
+func (c *call) finalDecision() Decision {
+	switch {
+	case c.decided == DecisionAnswer && c.failure != nil && c.attempts == 0:
+		return DecisionRefuse
+	default:
+		return c.decided
+	}
+}
+
+func (c *call) tellCall(d *delivery) {
+	e := &d.event
+	c.describe(e, EventCall, c.endedAt())
+	e.Duration = e.Time.Sub(c.began)
+	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, c.notes
+	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
+	if c.failure != nil {
+		e.fail(c.failure)
+	}
+	e.Bytes = c.answerSize()
+	if c.inJournal() && c.ledger.approval != nil {
+		said := *c.ledger.approval
+		e.Approval, e.ApprovalWait = &said, c.ledger.waited
+	}
+	if c.guard.opts.Observe.Results {
+		e.Result = c.answer().ForModel()
+	}
+	if c.rare != nil {
+		d.end = c.rare.endSpan
+	}
+}
+
+// endedAt is when the call ended. Where nothing of the host's comes after an attempt
+// that succeeds, that is when the last one did: one moment is not asked for twice.
+func (c *call) endedAt() time.Time {
+	a, o := c.last(), &c.guard.opts
+	if a != nil && c.failure == nil && a.failure == nil && o.CheckResult == nil && o.Redact == nil && c.guard.journal == nil {
+		return c.began.Add(a.ended)
+	}
+	return c.now()
+}
+
+// answerSize is the size of what the model reads.
+func (c *call) answerSize() int {
+	if c.failure == nil && len(c.notes) == 0 {
+		return len(c.result.content())
+	}
+	e := c.answer()
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room)
+	*room = e.appendForModel((*room)[:0])
+	return len(*room)
+}
+
+// observeLate tells of an abandoned attempt that ended. It runs on that
+// attempt's goroutine, when the call is long over.
+func (c *call) observeLate(a *attempt, late *lateAnswer) {
+	if c.guard.events == nil {
+		return
+	}
+	var e Event
+	c.describe(&e, EventLate, time.Now())
+	e.Duration, e.Attempt, e.Attempts = e.Time.Sub(c.began)-a.began, int(a.number), int(a.number)
+	e.Stage, e.OK, e.Outcome, e.Err = StageExecute, late.code == "", late.outcome, a.err
+	if !e.OK {
+		e.Code, e.Category, e.Detail = late.code, late.code.Category(), late.detail
+	}
+	c.guard.events.deliver(a, delivery{e, nil})
+}
