@@ -111,7 +111,7 @@ func (c *call) weigh(a *attempt) {
 func (c *call) read(a *attempt, lost bool) {
 	switch {
 	case lost:
-		c.failAttempt(a, &diagnosis{Verdict: Verdict{Code: a.stopCode()}}, nil)
+		c.failAttempt(a, diagnosis{Verdict: Verdict{Code: a.stopCode()}}, nil)
 	case a.failed():
 		d := a.diagnose()
 		c.failAttempt(a, d, a.err)
@@ -132,15 +132,15 @@ func (a *attempt) failed() bool {
 	return a.err != nil && !a.typedNil
 }
 
-func (c *call) failAttempt(a *attempt, d *diagnosis, err error) {
+func (c *call) failAttempt(a *attempt, d diagnosis, err error) {
 	record := a.evidence.Load()
 	if a.abandoned() {
 		record = nil // what still runs may still send
 	}
-	o := c.guard.info.outcomeOf(d, record)
-	c.settleOutcome(o)
-	a.failure = &failure{diagnosis: *d, outcome: o, err: err}
-	c.failure = a.failure
+	f := &failure{diagnosis: d, err: err}
+	f.outcome = c.guard.info.outcomeOf(&f.diagnosis, record)
+	c.settleOutcome(f.outcome)
+	a.failure, c.failure = f, f
 }
 
 func (c *call) succeed(a *attempt, r *Result) {
@@ -166,7 +166,7 @@ func (c *call) takeInner(a *attempt, inner *Envelope) {
 		c.notes = append(c.notes, inner.Notes...)
 	case inner.identity == c.guard.args.identity:
 		e := inner.Error
-		d := &diagnosis{Verdict: Verdict{Code: e.Code, Outcome: e.Outcome, RetryAfter: e.RetryAfter, Message: e.Message}, claimed: true}
+		d := diagnosis{Verdict: Verdict{Code: e.Code, Outcome: e.Outcome, RetryAfter: e.RetryAfter, Message: e.Message}, claimed: true}
 		c.failAttempt(a, d, inner.Err())
 		c.failure.adopted = inner
 	default:
@@ -244,7 +244,7 @@ func (c *call) readLate(a *attempt) *lateAnswer {
 		return &lateAnswer{outcome: OutcomeSucceeded, result: &a.result}
 	}
 	d := a.diagnose()
-	return &lateAnswer{outcome: c.guard.info.outcomeOf(d, a.evidence.Load()), code: d.Code, detail: d.detail}
+	return &lateAnswer{outcome: c.guard.info.outcomeOf(&d, a.evidence.Load()), code: d.Code, detail: d.detail}
 }
 
 // unplacedCode is the code of a call that got no place.

@@ -77,7 +77,7 @@ const (
 func diagnose(ctx context.Context, err error, stop stopReason, by reader) diagnosis {
 	chain := cause.Known(err, ownError)
 	f := examine(by.errors, err, chain)
-	f.hear(ctx, err, &by)
+	f.hear(ctx, err, by)
 	if f.rank == rankNone {
 		f.readText(by.errors, err)
 	}
@@ -117,7 +117,7 @@ func examine(account *isolate.Account, err error, chain cause.Chain) finding {
 }
 
 // hear asks the host's classifier. What it leaves open stays as it was found.
-func (f *finding) hear(ctx context.Context, err error, by *reader) {
+func (f *finding) hear(ctx context.Context, err error, by reader) {
 	v, ok := by.ask(ctx, err)
 	if !ok {
 		return
@@ -133,7 +133,7 @@ func (f *finding) hear(ctx context.Context, err error, by *reader) {
 	}
 }
 
-func (r *reader) ask(ctx context.Context, err error) (Verdict, bool) {
+func (r reader) ask(ctx context.Context, err error) (Verdict, bool) {
 	if r.user == nil || err == nil {
 		return Verdict{}, false
 	}

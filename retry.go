@@ -254,18 +254,19 @@ func (c *call) planRetry() (wait time.Duration, why string) {
 	if f.RetryAfter > g.opts.Retry.MaxRetryAfter {
 		return 0, WhyLongWait
 	}
+	now := c.now()
 	wait = s.delay(c.attempts, g.opts.Retry.MaxDelay, f.RetryAfter)
 	closed, refuses := g.breakers.refuses(c.breakerKey())
 	switch {
 	case refuses && closed > wait:
 		f.RetryAfter = max(f.RetryAfter, closed)
 		return 0, string(CodeBreakerOpen) // the very failure opened it
-	case !c.fits(wait):
+	case !c.fits(now, wait):
 		setDefault(&f.RetryAfter, wait)
 		return 0, WhyNoTime
 	case f.row().retry == retryRefresh && !c.refreshed():
 		return 0, WhyRefresh
-	case !g.budget.spend(c.now()):
+	case !g.budget.spend(now):
 		return 0, WhyRetryBudget
 	}
 	return wait, ""
@@ -315,13 +316,13 @@ func (c *call) allowed(n int) int {
 
 // fits says whether the wait and half of what an attempt may take fit into what
 // is left. Waiting past that would only lose the reason.
-func (c *call) fits(wait time.Duration) bool {
+func (c *call) fits(now time.Time, wait time.Duration) bool {
 	end := c.effectiveDeadline()
 	if end.IsZero() {
 		return true
 	}
 	usual := min(c.guard.opts.Timeout.Attempt, end.Sub(c.began))
-	return time.Until(end)-c.reserve() >= longer(wait, usual/2)
+	return end.Sub(now)-c.reserve() >= longer(wait, usual/2)
 }
 
 // nested says whether this call was made by an attempt of the same tool: only

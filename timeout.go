@@ -323,17 +323,17 @@ func (a *attempt) abandon() {
 func (a *attempt) abandoned() bool { return a.state.Load() == attemptAbandoned }
 
 // diagnose says what the attempt's error means.
-func (a *attempt) diagnose() *diagnosis {
+func (a *attempt) diagnose() diagnosis {
 	stop := a.stopReason() // before foreign code takes its time
 	if a.control = a.passesThrough(); a.control {
-		return &diagnosis{Verdict: Verdict{Code: CodeControlFlow}}
+		return diagnosis{Verdict: Verdict{Code: CodeControlFlow}}
 	}
 	d := diagnose(a, a.err, stop, a.call.guard.reader())
 	d.consult(a.evidence.Load())
 	if p, ok := a.err.(*isolate.PanicError); ok {
 		a.err = &PanicError{Value: p.Value, Stack: p.Stack}
 	}
-	return &d
+	return d
 }
 
 // passesThrough asks the host whether the error is its control flow. One that

@@ -73,7 +73,7 @@ func (o *observer) Observe(context.Context, toolguard.Event) { o.n.Add(1) }
 func quick() toolguard.Options {
 	return toolguard.Options{
 		Retry: toolguard.RetryPolicy{
-			BaseDelay: 1, Budget: 1, BudgetFloor: 1 << 30,
+			BaseDelay: 1, Factor: 1, Budget: 1, BudgetFloor: 1 << 30,
 			Rules: map[string]toolguard.RetryRule{"unknown_error": {Attempts: 3}},
 		},
 		Breaker: toolguard.BreakerPolicy{Failures: 1 << 30},

@@ -84,10 +84,18 @@ func (w *walker) visit(err error, parent int) {
 		return
 	}
 	if w.Nodes == nil {
-		w.Nodes = make([]Node, 0, 4)
+		w.Nodes = make([]Node, 0, roomFor(kind))
 	}
 	w.Nodes = append(w.Nodes, Node{Err: err, Parent: parent, Kind: kind})
 	w.descend(err, kind, len(w.Nodes)-1)
+}
+
+// roomFor is how many errors a chain has at first: one that is only text ends there.
+func roomFor(outermost Kind) int {
+	if outermost == KindText {
+		return 1
+	}
+	return 4
 }
 
 func (w *walker) descend(err error, kind Kind, at int) {
