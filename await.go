@@ -2,6 +2,7 @@ package toolguard
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,9 +13,7 @@ func (c *call) await() {
 	if c.soon() {
 		return
 	}
-	if timer := c.first.watch(); timer != nil {
-		defer timer.Stop()
-	}
+	defer c.watch().stop()
 	select {
 	case <-c.ends:
 		return
@@ -57,12 +56,74 @@ func (p *pace) slow() bool { return p.calls.Load() > 0 && p.calls.Add(-1) >= 0 }
 
 func (p *pace) slowed() { p.calls.Store(slowCalls) }
 
-// watch begins to time the first attempt; nil if nothing bounds it. Later attempts
-// have a timer of their own.
-func (a *attempt) watch() *time.Timer {
-	if a.limit == noLimit {
+// watch times the attempts of a call that takes its time, one after the other, with
+// one timer. None of a call's attempts has to end before an earlier one.
+type watch struct {
+	call *call
+
+	mu    sync.Mutex
+	timer *time.Timer
+	over  bool
+}
+
+// watch begins to time the call's attempts; nil if nothing bounds them.
+func (c *call) watch() *watch {
+	if c.attemptLimit(0) == noLimit {
 		return nil
 	}
-	left := a.began + a.limit - time.Since(a.call.began)
-	return time.AfterFunc(left, a.expire)
+	w := &watch{call: c}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if left := w.look(); left > 0 {
+		w.timer = time.AfterFunc(left, w.ring)
+	}
+	return w
+}
+
+func (w *watch) ring() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	if left := w.look(); left > 0 {
+		w.timer.Reset(left)
+	}
+}
+
+// look interrupts the attempt that runs if its time is up. It returns when to look
+// again: no attempt's time is up before then; 0 or less if none can begin any more.
+func (w *watch) look() time.Duration {
+	c := w.call
+	a, now := c.last(), time.Since(c.began)
+	if a == nil {
+		a = &c.first // about to run
+	}
+	if a.state.Load() == attemptRunning {
+		if left := a.began + a.limit - now; left > 0 {
+			return left
+		}
+		a.expire()
+	}
+	return c.attemptLimit(now)
+}
+
+func (w *watch) stop() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over = true; w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// expire interrupts the attempt because its time is up.
+func (a *attempt) expire() {
+	why := stopAttemptTimeout
+	if end, ok := a.call.ctx.Deadline(); ok && !time.Now().Before(end) {
+		why = stopCallerDeadline // at the same instant: it says nothing about the tool
+	}
+	a.interrupt(why)
 }

@@ -34,7 +34,6 @@ type call struct {
 
 	first   attempt                 // in one piece with the call: most have no other
 	current atomic.Pointer[attempt] // the last one, for Do and the timer to interrupt
-	timer   *time.Timer             // of the attempt that runs
 
 	doc    strictjson.Doc // the normalised document: what runs
 	digest digest.Sum

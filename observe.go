@@ -255,7 +255,7 @@ func (a *attempt) startSpan() {
 	}
 	if e := a.call.guard.events; e != nil && e.spans != nil { // the observer took its time
 		a.began = time.Since(a.call.began)
-		a.limit = max(a.call.attemptLimit(a.began), 1)
+		a.limit = max(a.call.attemptLimit(a.began), noTime)
 	}
 }
 

@@ -44,8 +44,9 @@ const (
 	callbackTimeout = 10 * time.Second
 	// leastPatience is what such code gets at least, in the grace period.
 	leastPatience = 200 * time.Millisecond
-	// noLimit stands for a time that nothing bounds.
+	// noLimit stands for a time that nothing bounds, noTime for none.
 	noLimit time.Duration = math.MaxInt64
+	noTime  time.Duration = 1
 )
 
 // patience bounds host code that looks at what an attempt came to. The attempt
@@ -203,12 +204,8 @@ func (a *attempt) start() {
 	if c.ctx.Err() != nil {
 		a.interrupt(c.callerStop()) // whoever watches ctx may have come too early
 	}
-	switch {
-	case a == &c.first || a.limit == noLimit: // see watch
-	case c.timer == nil:
-		c.timer = time.AfterFunc(a.limit, c.expire)
-	default:
-		c.timer.Reset(a.limit)
+	if a.limit <= noTime {
+		a.expire() // whoever times it may have looked for the last time
 	}
 }
 
@@ -244,31 +241,9 @@ func (a *attempt) invoke(tool Tool, args json.RawMessage) {
 
 // end says that the tool has come back, and reports whether that was in time.
 func (a *attempt) end() bool {
-	if t := a.call.timer; t != nil {
-		t.Stop()
-	}
 	inTime := a.state.CompareAndSwap(attemptRunning, attemptReturned)
 	a.Cancel(context.Canceled) // as a deferred cancel would
 	return inTime
-}
-
-// expire interrupts the attempt whose time is up. Its timer serves one attempt
-// after the other, so it may have rung for one that is over.
-func (c *call) expire() {
-	if a := c.current.Load(); time.Since(c.began) >= a.began+a.limit {
-		a.expire()
-	}
-}
-
-func (a *attempt) expire() {
-	if a.state.Load() != attemptRunning {
-		return
-	}
-	c, why := a.call, stopAttemptTimeout
-	if end, ok := c.ctx.Deadline(); ok && !time.Now().Before(end) {
-		why = stopCallerDeadline // at the same instant: it says nothing about the tool
-	}
-	a.interrupt(why)
 }
 
 // interrupt tells the attempt to stop, and why, and gives up on it if it has not
