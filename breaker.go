@@ -204,10 +204,13 @@ func (b *breaker) takeTransitions() []Transition {
 
 // closesIn returns how long an open breaker still refuses, never less than 1 ms:
 // a half-open one waits for its probe.
-func (b *breaker) closesIn() time.Duration {
+func (b *breaker) closesIn() time.Duration { return max(b.left(), time.Millisecond) }
+
+// left is what is left of the time for which the breaker was last opened.
+func (b *breaker) left() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return max(b.openFor-time.Since(b.openedAt), time.Millisecond)
+	return b.openFor - time.Since(b.openedAt)
 }
 
 // permit is leave for one attempt. It is given back exactly once: a second
@@ -239,6 +242,11 @@ func (s *breakers) acquire(key breakerKey, outer *attempt) (p permit, wait time.
 	b := s.at(key)
 	if outer.hasPermitOf(b) {
 		return permit{}, 0, true
+	}
+	if b.opened.Load() {
+		if left := b.left(); left > 0 {
+			return permit{}, max(left, time.Millisecond), false // gobreaker would say so, too
+		}
 	}
 	done, err := b.two.Allow()
 	if err != nil {
