@@ -49,11 +49,7 @@ func (c *call) permitted(s *slot) *attempt {
 	if c.attempts > 1 {
 		c.guard.counters.retries.Add(1)
 	}
-	a := &c.first
-	if c.attempts > 1 {
-		a = new(attempt)
-	}
-	a.call, a.number, a.began, a.limit, a.slot, a.permit = c, int32(c.attempts), began, limit, *s, p
+	a := &attempt{call: c, number: int32(c.attempts), began: began, limit: limit, slot: *s, permit: p}
 	a.startSpan()
 	a.enter(1)
 	return a

@@ -96,9 +96,6 @@ func (w *watch) ring() {
 func (w *watch) look() time.Duration {
 	c := w.call
 	a, now := c.last(), time.Since(c.began)
-	if a == nil {
-		a = &c.first // about to run
-	}
 	if a.state.Load() == attemptRunning {
 		if left := a.began + a.limit - now; left > 0 {
 			return left

@@ -56,7 +56,7 @@ func TestNoTimerOutlivesACall(t *testing.T) {
 		g, err := New(Action(Info{Name: "tool"}, func(context.Context, struct{}) error { return nil }), nil)
 		require.NoError(t, err)
 		c := g.open(t.Context(), Call{}, nil)
-		c.first.call, c.first.limit = c, time.Second
+		c.current.Store(&attempt{call: c, limit: time.Second})
 		w := c.watch()
 		w.stop()
 		w.ring() // it was about to

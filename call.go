@@ -32,7 +32,6 @@ type call struct {
 	ends chan struct{}          // sent when the answer is there, and when it is told
 	key  atomic.Pointer[string] // the tool's goroutines may ask for it
 
-	first   attempt                 // in one piece with the call: most have no other
 	current atomic.Pointer[attempt] // the last one, for Do and the timer to interrupt
 
 	doc    strictjson.Doc // the normalised document: what runs

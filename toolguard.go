@@ -204,6 +204,7 @@ func (g *Guard) Do(ctx context.Context, in Call) Envelope {
 func (c *call) run() Envelope {
 	if a := c.begin(); a != nil {
 		c.ends = make(chan struct{}, 2)
+		c.current.Store(a)
 		go func() {
 			growStack()
 			a.call.lead(a)
