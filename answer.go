@@ -108,6 +108,14 @@ func unmade(in Call) Envelope {
 // rooms are buffers to word answers in.
 var rooms = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
+// inRoom words one text.
+func inRoom(words func([]byte) []byte) string {
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room)
+	*room = words((*room)[:0])
+	return string(*room)
+}
+
 // answerAdopted passes on an inner guard's failure. Its words were chosen by the
 // guard that knew more.
 func (c *call) answerAdopted(e *Envelope, inner *Envelope) {
@@ -230,7 +238,9 @@ func (c *call) quote(words *prompts.Catalogue, limit int) string {
 	if f.Message != "" {
 		limit /= 2 // the author's words take the other half
 	}
-	return string(words.AppendFrame(nil, prompts.FrameQuote, &prompts.Vars{Text: c.cutRedacted(text, limit)}))
+	return inRoom(func(b []byte) []byte {
+		return words.AppendFrame(b, prompts.FrameQuote, &prompts.Vars{Text: c.cutRedacted(text, limit)})
+	})
 }
 
 // missing are the names of required arguments that are not there.

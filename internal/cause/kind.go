@@ -48,12 +48,15 @@ func (k Kind) Plain() bool {
 	return k == KindText || k == KindWrap || k == KindWrapMany || k == KindJoin
 }
 
+// textType is that of [errors.New].
+var textType = reflect.TypeOf(errors.New(""))
+
 // kinds lists the types whose methods run no code from elsewhere, the Error
 // method aside: a *url.Error asks its cause for a text, whoever that is.
 var kinds = func() map[reflect.Type]Kind {
 	one, two := errors.New("one"), errors.New("two")
 	m := map[reflect.Type]Kind{
-		reflect.TypeOf(one):                               KindText,
+		textType:                                          KindText,
 		reflect.TypeOf(fmt.Errorf("text %d", 1)):          KindText,
 		reflect.TypeOf(fmt.Errorf("text: %w", one)):       KindWrap,
 		reflect.TypeOf(fmt.Errorf("%w and %w", one, two)): KindWrapMany,
@@ -80,7 +83,11 @@ func kindOf(err error, own func(error) bool) Kind {
 	if IsNil(err) {
 		return KindNil
 	}
-	if k, ok := kinds[reflect.TypeOf(err)]; ok {
+	t := reflect.TypeOf(err)
+	if t == textType {
+		return KindText // as most are
+	}
+	if k, ok := kinds[t]; ok {
 		return k
 	}
 	if own != nil && own(err) {
