@@ -14,15 +14,14 @@ func (c *call) await() {
 		return
 	}
 	defer c.watch().stop()
+	done := c.done.wait()
 	select {
-	case <-c.ends:
+	case <-done:
 		return
 	case <-c.ctx.Done():
 	}
-	if a := c.current.Load(); a != nil {
-		a.interrupt(c.callerStop())
-	}
-	<-c.ends
+	c.last().interrupt(c.callerStop())
+	<-done
 }
 
 // soon lets the tool have its turn: a quick one has answered then, and need be
@@ -32,11 +31,8 @@ func (c *call) soon() bool {
 		return false
 	}
 	for range turns {
-		runtime.Gosched()
-		select {
-		case <-c.ends:
+		if runtime.Gosched(); c.done.sent.Load() {
 			return true
-		default:
 		}
 	}
 	c.guard.pace.slowed()

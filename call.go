@@ -15,7 +15,7 @@ import (
 )
 
 // call is one call on its way through the stages. Only the goroutine that leads
-// it touches it, except where noted; when that sends on ends, it is for Do to read.
+// it touches it, except where noted; when that says that it is done, it is for Do to read.
 type call struct {
 	guard *Guard
 	ctx   context.Context
@@ -29,8 +29,8 @@ type call struct {
 	written    json.RawMessage // the arguments
 	truncated  bool
 
-	ends chan struct{}          // sent when the answer is there, and when it is told
-	key  atomic.Pointer[string] // the tool's goroutines may ask for it
+	done, told signal                 // the answer is there; it is told
+	key        atomic.Pointer[string] // the tool's goroutines may ask for it
 
 	current atomic.Pointer[attempt] // the last one, for Do and the timer to interrupt
 
@@ -174,9 +174,8 @@ func (c *call) finish() {
 		c.tell()
 		return
 	}
-	if c.finished = true; c.ends != nil {
-		c.ends <- struct{}{}
-	}
+	c.finished = true
+	c.done.send()
 }
 
 // tell hands the call over and tells the observer of it. A call that was settled
@@ -185,12 +184,12 @@ func (c *call) finish() {
 func (c *call) tell() {
 	var t telling
 	c.telling(&t)
-	if c.finished = true; c.ends == nil {
-		c.ends = make(chan struct{}, 1)
+	c.finished = true
+	if c.last() == nil {
 		c.tellAside(t)
 		return
 	}
-	c.ends <- struct{}{}
+	c.done.send()
 	c.guard.events.tell(c, &t)
 }
 
@@ -330,11 +329,9 @@ func (c *call) rescue() {
 		if recover() == nil {
 			return
 		}
-		if c.finished = true; c.ends == nil {
-			c.ends = make(chan struct{}, 2)
-		}
-		c.ends <- struct{}{}
-		c.ends <- struct{}{}
+		c.finished = true
+		c.done.send()
+		c.told.send()
 	}()
 	c.finish()
 }

@@ -186,8 +186,8 @@ func (t *telling) owed() uint32 {
 	return 1
 }
 
-// tell hands over the events that end a call, on this goroutine, and sends on the
-// call's ends when that is done. Do waits in told.
+// tell hands over the events that end a call, on this goroutine, and says so when
+// that is done. Do waits in told.
 func (e *events) tell(c *call, t *telling) {
 	switch {
 	case e.policy.Queue > 0:
@@ -202,7 +202,7 @@ func (e *events) tell(c *call, t *telling) {
 		e.tellFrom(c, t, !t.both)
 		return
 	}
-	c.ends <- struct{}{}
+	c.told.send()
 }
 
 // tellFrom tells of the attempt, if that is not done, and of the call. An
@@ -217,7 +217,7 @@ func (e *events) tellFrom(c *call, t *telling, attemptDone bool) {
 			return
 		}
 		e.back(&c.state)
-		c.ends <- struct{}{}
+		c.told.send()
 	}()
 	if !attemptDone {
 		e.hand(c.ctx, &t.attempt, &c.state)
@@ -232,15 +232,13 @@ func (e *events) told(c *call) {
 	if e == nil {
 		return
 	}
-	select {
-	case <-c.ends:
+	if c.told.sent.Load() {
 		return
-	default:
 	}
 	timer := time.NewTimer(e.policy.Patience)
 	defer timer.Stop()
 	select {
-	case <-c.ends:
+	case <-c.told.wait():
 	case <-timer.C:
 		e.overdue(&c.state)
 	}

@@ -203,7 +203,6 @@ func (g *Guard) Do(ctx context.Context, in Call) Envelope {
 // run answers the call.
 func (c *call) run() Envelope {
 	if a := c.begin(); a != nil {
-		c.ends = make(chan struct{}, 2)
 		c.current.Store(a)
 		go func() {
 			growStack()

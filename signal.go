@@ -1,0 +1,30 @@
+package toolguard
+
+import "sync/atomic"
+
+// signal is sent once. Whoever has to wait for it makes the channel: mostly it is
+// there already. The zero signal is ready.
+type signal struct {
+	sent   atomic.Bool
+	waiter atomic.Pointer[chan struct{}]
+}
+
+func (s *signal) send() {
+	s.sent.Store(true)
+	if c := s.waiter.Load(); c != nil {
+		close(*c)
+	}
+}
+
+// wait returns what is closed once the signal is sent.
+func (s *signal) wait() <-chan struct{} {
+	c := make(chan struct{})
+	if !s.waiter.CompareAndSwap(nil, &c) {
+		c = *s.waiter.Load()
+	}
+	if s.sent.Load() { // whoever sent it may not have seen the channel
+		c = make(chan struct{})
+		close(c)
+	}
+	return c
+}
