@@ -9,11 +9,11 @@
 //	…
 //	env := guard.Do(ctx, toolguard.Call{ID: call.ID, Args: call.Arguments})
 //	reply(call.ID, env.ForModel())
-//
+package toolguard
+
 // This file is the whole pipeline: [Guard.Do] keeps the accounts, run names the
 // five stages, and each stage names its mechanisms. Every mechanism has a file of
 // its own.
-package toolguard
 
 import (
 	"context"
