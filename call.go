@@ -63,14 +63,13 @@ type call struct {
 
 // rare is what only few calls need, so that the others stay small.
 type rare struct {
-	mismatch *mismatch   // what the schema has against the document
-	source   *Degraded   // where the answer comes from, if not from the tool
-	endSpan  func(Event) // ends the call's span
-	resumed  *Entry      // what the call goes on with
-	lost     error       // why it cannot
-	injected string      // the key that is among the arguments
-	lender   *attempt    // whose key it has
-	borrows  bool        // and holds
+	mismatch *mismatch // what the schema has against the document
+	source   *Degraded // where the answer comes from, if not from the tool
+	resumed  *Entry    // what the call goes on with
+	lost     error     // why it cannot
+	injected string    // the key that is among the arguments
+	lender   *attempt  // whose key it has
+	borrows  bool      // and holds
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }

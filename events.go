@@ -3,7 +3,6 @@ package toolguard
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +13,7 @@ import (
 type events struct {
 	observer Observer
 	spans    SpanObserver // nil if the observer starts none
+	late     bool         // which may be when somebody looks for them
 	policy   ObservePolicy
 	lost     *atomic.Uint64
 	stuck    atomic.Int32 // deliveries the observer has not returned from
@@ -27,7 +27,7 @@ type events struct {
 // delivery is an event with the span it ends, if any.
 type delivery struct {
 	event Event
-	end   func(Event)
+	span  *span
 }
 
 type queued struct {
@@ -41,95 +41,10 @@ func newEvents(o Observer, p ObservePolicy, n *counters) *events {
 	}
 	e := &events{observer: o, policy: p, lost: &n.lostEvents}
 	e.spans, _ = o.(SpanObserver)
+	if late, ok := o.(LateSpanObserver); ok {
+		e.late = late.StartsLate()
+	}
 	return e
-}
-
-// spanStart is the observer being asked for a span, on a goroutine of its own. It
-// is made in one piece: most calls of an observed tool need two.
-type spanStart struct {
-	spanContext // of the call, and what the observer adds
-	events      *events
-	event       Event
-	run         atomic.Uint32 // as in isolate
-	answered    atomic.Bool
-	awaited     atomic.Pointer[chan struct{}] // made if it takes its time
-	end         func(Event)
-}
-
-func (s *spanStart) ask() {
-	growStack()
-	defer func() {
-		_ = recover()
-		s.events.back(&s.run)
-		s.answered.Store(true)
-		if c := s.awaited.Load(); c != nil {
-			close(*c)
-		}
-	}()
-	s.span, s.end = s.events.spans.Start(s.Context, s.event)
-}
-
-// startSpan asks the observer for a span. The context stays what it was if the
-// observer starts none, or misbehaves. Mostly the answer is there as soon as the
-// goroutine has had its turn: only an observer that takes its time is timed.
-func (e *events) startSpan(s *spanStart) (context.Context, func(Event)) {
-	if e.stuck.Load() > 0 {
-		return s.Context, nil
-	}
-	s.events = e
-	go s.ask()
-	for range turns {
-		runtime.Gosched()
-		if s.answered.Load() {
-			return s.said()
-		}
-	}
-	awaited := make(chan struct{})
-	if s.awaited.Store(&awaited); s.answered.Load() {
-		return s.said()
-	}
-	timer := time.NewTimer(e.policy.Patience)
-	defer timer.Stop()
-	select {
-	case <-awaited:
-		return s.said()
-	case <-timer.C:
-		e.overdue(&s.run)
-		return s.Context, nil
-	}
-}
-
-func (s *spanStart) said() (context.Context, func(Event)) {
-	s.event = Event{} // the context lives as long as the call
-	if s.span == nil {
-		return s.Context, s.end
-	}
-	return &s.spanContext, s.end
-}
-
-// spanContext adds the values of a span to the context of a call, which ends
-// when it ends, whatever the observer made of it.
-type spanContext struct {
-	context.Context
-	span context.Context
-}
-
-// Value implements [context.Context]. Where the span's context panics, it has
-// nothing to say.
-func (s *spanContext) Value(key any) any {
-	if v := s.ofSpan(key); v != nil {
-		return v
-	}
-	return s.Context.Value(key)
-}
-
-func (s *spanContext) ofSpan(key any) (v any) {
-	defer func() {
-		if recover() != nil {
-			v = nil
-		}
-	}()
-	return s.span.Value(key)
 }
 
 // deliver hands one event over.
@@ -152,9 +67,10 @@ func (e *events) hand(ctx context.Context, d *delivery, run *atomic.Uint32) {
 		e.book(run, taken)
 	}()
 	d.event.Lost = e.lost.Load()
+	end := d.span.toEnd()
 	e.observer.Observe(ctx, d.event)
-	if d.end != nil {
-		d.end(d.event)
+	if end != nil {
+		end(d.event)
 	}
 	taken = true
 }

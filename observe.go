@@ -28,6 +28,17 @@ type SpanObserver interface {
 	Start(ctx context.Context, e Event) (context.Context, func(Event))
 }
 
+// LateSpanObserver is a [SpanObserver] that need not be asked for a span before
+// somebody wants it: Start is then called when a value is looked for in the context
+// of a call or attempt for the first time, by the tool or by host code, or else right
+// before the event that ends it. Event.Time says when it began. Tools that look for
+// nothing cost no goroutine for each span.
+type LateSpanObserver interface {
+	SpanObserver
+	// StartsLate reports whether that will do. A guard asks once.
+	StartsLate() bool
+}
+
 // ObservePolicy says how events reach the observer.
 type ObservePolicy struct {
 	// Off sends none.
@@ -207,23 +218,29 @@ type Event struct {
 	Result    string
 }
 
-// describe begins an event with what never changes during a call, so that a late
-// answer may use it too. Events are filled in place: they are large.
+// describe begins an event with what never changes once a call has an attempt, so
+// that a late answer may use it too. Events are filled in place: they are large.
 func (c *call) describe(e *Event, kind EventKind, at time.Time) {
+	c.announce(e, kind, at)
+	e.Digest, e.Key = c.digest, c.keyIfMade()
+	if c.guard.opts.Observe.Arguments {
+		e.Arguments = c.doc.Text
+	}
+}
+
+// announce begins an event with what never changes from the call's beginning on.
+func (c *call) announce(e *Event, kind EventKind, at time.Time) {
 	g := c.guard
 	e.Kind, e.Time = kind, at
 	e.Tool, e.ToolVersion, e.Source, e.Effect = g.info.Name, g.info.Version, g.info.Source, g.info.Effect
 	e.SchemaDigest, e.NotEnforced = g.args.digest, g.args.notEnforced
-	e.CallID, e.Scope, e.Digest, e.Deadline = c.id, *c.scope, c.digest, c.effectiveDeadline()
-	e.Ref, e.Key, e.Description = c.ref(), c.keyIfMade(), g.info.Description
+	e.CallID, e.Scope, e.Deadline = c.id, *c.scope, c.effectiveDeadline()
+	e.Ref, e.Description = c.ref(), g.info.Description
 	if c.outer != nil {
 		e.Within = c.outer.call.ref()
 	}
 	if c.nobodys() {
 		e.Tool = c.toolName()
-	}
-	if g.opts.Observe.Arguments {
-		e.Arguments = c.doc.Text
 	}
 }
 
@@ -238,33 +255,5 @@ func (c *call) effectiveDeadline() time.Time {
 // trace is what only some attempts need for their events.
 type trace struct {
 	changes []Transition
-	end     func(Event)
-}
-
-func (c *call) openSpan() {
-	ctx, end := c.span(EventCall)
-	if c.ctx = ctx; end != nil {
-		c.rarely().endSpan = end
-	}
-}
-
-func (a *attempt) startSpan() {
-	ctx, end := a.call.span(EventAttempt)
-	if a.Init(ctx); end != nil {
-		a.trace = &trace{end: end}
-	}
-	if e := a.call.guard.events; e != nil && e.spans != nil { // the observer took its time
-		a.began = time.Since(a.call.began)
-		a.limit = max(a.call.attemptLimit(a.began), noTime)
-	}
-}
-
-// span asks the observer for a span; end is nil if there is none.
-func (c *call) span(kind EventKind) (ctx context.Context, end func(Event)) {
-	if e := c.guard.events; e != nil && e.spans != nil {
-		s := &spanStart{spanContext: spanContext{Context: c.ctx}}
-		c.describe(&s.event, kind, time.Now())
-		return e.startSpan(s)
-	}
-	return c.ctx, nil
+	span    *span
 }

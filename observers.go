@@ -61,6 +61,17 @@ func (o spanObservers) Start(ctx context.Context, e Event) (context.Context, fun
 	}
 }
 
+// StartsLate implements [LateSpanObserver]: where one cannot wait, none does.
+func (o spanObservers) StartsLate() bool {
+	for _, one := range o.observers {
+		s, starts := one.(SpanObserver)
+		if late, ok := s.(LateSpanObserver); starts && !(ok && late.StartsLate()) {
+			return false
+		}
+	}
+	return true
+}
+
 // ends are functions that end spans, those started last first.
 type ends []func(Event)
 

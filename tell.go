@@ -34,7 +34,7 @@ func (c *call) tellAttempt(d *delivery, decision Decision, wait time.Duration) {
 		e.Incident = c.failure.incident
 	}
 	if a.trace != nil {
-		e.Transitions, d.end = a.trace.changes, a.trace.end
+		e.Transitions, d.span = a.trace.changes, a.trace.span
 	}
 }
 
@@ -90,9 +90,7 @@ func (c *call) tellCall(d *delivery) {
 	if c.guard.opts.Observe.Results {
 		e.Result = c.answer().ForModel()
 	}
-	if c.rare != nil {
-		d.end = c.rare.endSpan
-	}
+	d.span = c.ownSpan()
 }
 
 // endedAt is when the call ended. Where nothing of the host's comes after an attempt

@@ -47,7 +47,7 @@ type Options struct {
 	Redact func(text string) string
 }
 
-// Observer is a [toolguard.SpanObserver]. It is safe for concurrent use and may
+// Observer is a [toolguard.LateSpanObserver]. It is safe for concurrent use and may
 // serve any number of guards. Make one with [New].
 type Observer struct {
 	opts     Options
@@ -58,7 +58,7 @@ type Observer struct {
 	meter    metric.Meter
 }
 
-var _ toolguard.SpanObserver = (*Observer)(nil)
+var _ toolguard.LateSpanObserver = (*Observer)(nil)
 
 // Longest texts in attributes, in characters.
 const (

@@ -11,22 +11,26 @@ import (
 	"github.com/toolguard-go/toolguard"
 )
 
+// StartsLate implements [toolguard.LateSpanObserver]: spans that nothing looks for
+// are made when they end, with the time they began.
+func (*Observer) StartsLate() bool { return true }
+
 // Start implements [toolguard.SpanObserver].
 func (o *Observer) Start(ctx context.Context, e toolguard.Event) (context.Context, func(toolguard.Event)) {
 	t := o.names.beginning(&e)
 	if e.Kind == toolguard.EventAttempt {
-		return o.startAttempt(ctx, t)
+		return o.startAttempt(ctx, t, e.Time)
 	}
-	ctx, span := o.tracer.Start(ctx, t.callSpan, trace.WithAttributes(o.begin(t, &e)...))
+	ctx, span := o.tracer.Start(ctx, t.callSpan, trace.WithTimestamp(e.Time), trace.WithAttributes(o.begin(t, &e)...))
 	if !span.IsRecording() {
 		return ctx, endOnly(span)
 	}
 	return ctx, func(e toolguard.Event) { o.endCall(span, &e) }
 }
 
-func (o *Observer) startAttempt(ctx context.Context, t *tool) (context.Context, func(toolguard.Event)) {
+func (o *Observer) startAttempt(ctx context.Context, t *tool, began time.Time) (context.Context, func(toolguard.Event)) {
 	call := trace.SpanFromContext(ctx)
-	ctx, span := o.tracer.Start(ctx, t.attemptSpan, trace.WithAttributes(attrTool.String(t.name)))
+	ctx, span := o.tracer.Start(ctx, t.attemptSpan, trace.WithTimestamp(began), trace.WithAttributes(attrTool.String(t.name)))
 	if !span.IsRecording() {
 		return ctx, endOnly(span)
 	}
