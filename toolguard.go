@@ -205,7 +205,11 @@ func (c *call) run() Envelope {
 	if a := c.begin(); a != nil {
 		c.current.Store(a)
 		go func() {
-			growStack()
+			if a.trace != nil {
+				growStackForSpans()
+			} else {
+				growStack()
+			}
 			a.call.lead(a)
 		}()
 		c.await()

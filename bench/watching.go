@@ -2,7 +2,10 @@ package bench
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"strconv"
@@ -32,9 +35,9 @@ func watchedBy(o toolguard.Observer) func() toolguard.Options {
 }
 
 // byHand wraps calls, and attempts, of a guard without an observer.
-func byHand(around func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope, attempt func(toolFunc) toolFunc) func() Call {
+func byHand(f toolFunc, around func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope, attempt func(toolFunc) toolFunc) func() Call {
 	return func() Call {
-		g := guard("", attempt(noop), quick())
+		g := guard("", attempt(f), quick())
 		return func(ctx context.Context) error {
 			env := around(ctx, func(ctx context.Context) toolguard.Envelope {
 				return g.Do(ctx, toolguard.Call{ID: "tc_1", Args: noArgs})
@@ -50,7 +53,7 @@ func infoLogger() *slog.Logger {
 }
 
 // logByHand logs attempts and calls as LogObserver does.
-func logByHand() func() Call {
+func logByHand(f toolFunc) func() Call {
 	logger := infoLogger()
 	write := func(ctx context.Context, kind string, began time.Time, ok bool, id string) {
 		level := slog.LevelDebug
@@ -62,7 +65,7 @@ func logByHand() func() Call {
 				slog.Duration("duration", time.Since(began)), slog.String("call_id", id))
 		}
 	}
-	return byHand(func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope {
+	return byHand(f, func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope {
 		began := time.Now()
 		env := do(ctx)
 		write(ctx, "call", began, env.OK, env.CallID)
@@ -90,8 +93,7 @@ func providers() (trace.TracerProvider, metric.MeterProvider) {
 		sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
 }
 
-func otelObserver() toolguard.Observer {
-	traces, meters := providers()
+func otelObserver(traces trace.TracerProvider, meters metric.MeterProvider) toolguard.Observer {
 	o, err := otelguard.New(&otelguard.Options{TracerProvider: traces, MeterProvider: meters})
 	if err != nil {
 		panic(err) // the options are constants
@@ -100,26 +102,31 @@ func otelObserver() toolguard.Observer {
 }
 
 // otelByHand makes the same spans, attributes and measurements as otelguard.
-func otelByHand() func() Call {
+func otelByHand(f toolFunc) func() Call {
 	traces, meters := providers()
+	return otelByHandTo(f, traces, meters)
+}
+
+func otelByHandTo(f toolFunc, traces trace.TracerProvider, meters metric.MeterProvider) func() Call {
 	tracer, meter := traces.Tracer("by hand"), meters.Meter("by hand")
-	calls, _ := meter.Int64Counter("calls")
-	attempts, _ := meter.Int64Counter("attempts")
-	took, _ := meter.Float64Histogram("duration")
-	size, _ := meter.Int64Histogram("size")
-	byTool := metric.WithAttributeSet(attribute.NewSet(attribute.String("tool", "refund")))
-	byAll := metric.WithAttributeSet(attribute.NewSet(attribute.String("tool", "refund"), attribute.String("outcome", "succeeded"), attribute.String("decision", "answer")))
+	calls, _ := meter.Int64Counter("toolguard.calls")
+	attempts, _ := meter.Int64Counter("toolguard.attempts")
+	took, _ := meter.Float64Histogram("toolguard.call.duration")
+	size, _ := meter.Int64Histogram("toolguard.envelope.size")
+	byTool := metric.WithAttributeSet(attribute.NewSet(attribute.String("gen_ai.tool.name", "refund")))
+	byAll := metric.WithAttributeSet(attribute.NewSet(attribute.String("gen_ai.tool.name", "refund"), attribute.String("toolguard.outcome", "succeeded"), attribute.String("toolguard.decision", "answer")))
 	addTool, addAll, recordTool := []metric.AddOption{byTool}, []metric.AddOption{byAll}, []metric.RecordOption{byTool}
-	digest := "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b"
-	return byHand(func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope {
+	const schemaDigest = "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b" // made once
+	return byHand(f, func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope {
 		began := time.Now()
 		ctx, span := tracer.Start(ctx, "execute_tool refund", trace.WithAttributes(
 			attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", "refund"),
 			attribute.String("gen_ai.tool.type", "function"), attribute.String("toolguard.effect", "idempotent"), attribute.String("gen_ai.tool.call.id", "tc_1")))
 		env := do(ctx)
+		key := sha256.Sum256(append([]byte("refund\x00"), noArgs...))
 		span.SetAttributes(attribute.String("toolguard.outcome", "succeeded"), attribute.String("toolguard.stage", "confirm"),
 			attribute.String("toolguard.decision", "answer"), attribute.Int("toolguard.attempts", env.Attempts), attribute.Int("toolguard.envelope.size", len(env.Result.Text)),
-			attribute.String("toolguard.key.digest", digest), attribute.String("toolguard.schema.digest", digest))
+			attribute.String("toolguard.key.digest", hex.EncodeToString(key[:])), attribute.String("toolguard.schema.digest", schemaDigest))
 		span.End()
 		calls.Add(ctx, 1, addAll...)
 		took.Record(ctx, time.Since(began).Seconds(), recordTool...)
@@ -153,7 +160,7 @@ func recorder() toolguard.Observer {
 
 // keptByHand counts calls by minute, tool and outcome, and keeps one in a hundred
 // with its attempt for a goroutine that writes.
-func keptByHand() func() Call {
+func keptByHand(f toolFunc) func() Call {
 	type key struct {
 		minute        int64
 		tool, outcome string
@@ -195,7 +202,7 @@ func keptByHand() func() Call {
 			}
 		}
 	}
-	return byHand(func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope {
+	return byHand(f, func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope {
 		began := time.Now()
 		env := do(ctx)
 		keep("call", began, env.OK)
@@ -210,19 +217,36 @@ func keptByHand() func() Call {
 	})
 }
 
+// looks is a tool that reads the span it runs under, as one that sends a request does.
+func looks(ctx context.Context, _ []byte) (string, error) {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return "", errNoSpan
+	}
+	return "ok", nil
+}
+
+var errNoSpan = errors.New("no span")
+
 // watching are the cases of what observers add.
 func watching() []Case {
-	of := func(name string, hand func() Call, o toolguard.Observer) Case {
+	of := func(name string, f toolFunc, hand func(toolFunc) func() Call, o toolguard.Observer) Case {
+		unwatched := f
+		if name == lookedFor {
+			unwatched = noop
+		}
 		return Case{Name: name, Variants: []Variant{
-			{Name: Unwatched, New: guardOf("", noop, quick, noArgs, "")},
-			{Name: Counted, New: guardOf("", noop, observed, noArgs, ""), Bounds: []Bound{{Beside: Unwatched}}},
-			{Name: ByHand, New: hand, Bounds: []Bound{{Beside: Unwatched}}},
-			{Name: Watched, New: guardOf("", noop, watchedBy(o), noArgs, ""), Bounds: []Bound{{Beside: ByHand, Over: Unwatched, Time: 1.5, Share: 1.5}}},
+			{Name: Unwatched, New: guardOf("", unwatched, quick, noArgs, "")},
+			{Name: Counted, New: guardOf("", unwatched, observed, noArgs, ""), Bounds: []Bound{{Beside: Unwatched}}},
+			{Name: ByHand, New: hand(f), Bounds: []Bound{{Beside: Unwatched}}},
+			{Name: Watched, New: guardOf("", f, watchedBy(o), noArgs, ""), Bounds: []Bound{{Beside: ByHand, Over: Unwatched, Time: 1.5, Share: 1.5}}},
 		}}
 	}
 	return []Case{
-		of("slog at Info", logByHand(), toolguard.LogObserver(infoLogger())),
-		of("OpenTelemetry", otelByHand(), otelObserver()),
-		of("event store", keptByHand(), recorder()),
+		of("slog at Info", noop, logByHand, toolguard.LogObserver(infoLogger())),
+		of("OpenTelemetry", noop, otelByHand, otelObserver(providers())),
+		of(lookedFor, looks, otelByHand, otelObserver(providers())),
+		of("event store", noop, keptByHand, recorder()),
 	}
 }
+
+const lookedFor = "OpenTelemetry, span looked for"

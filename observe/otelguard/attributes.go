@@ -62,7 +62,7 @@ const operation = "execute_tool"
 // begin are the attributes a call's span has from the start, so that samplers see
 // them.
 func (o *Observer) begin(t *tool, e *toolguard.Event) []attribute.KeyValue {
-	a := make([]attribute.KeyValue, 0, 8)
+	a := make([]attribute.KeyValue, 0, 6)
 	a = append(a, attrOperation.String(operation), attrTool.String(t.name), attrType.String("function"), attrEffect.String(e.Effect.String()))
 	a = text(a, attrCallID, e.CallID)
 	return text(a, attrDescription, t.description)
@@ -84,9 +84,21 @@ func bounded(s string) string {
 	return s[:maxDescription]
 }
 
+// room is for so many attributes and those that an event probably has besides: each
+// takes 64 bytes, and of a plain success there are few.
+func room(plain int, e *toolguard.Event) int {
+	if e.Scope != (toolguard.Scope{}) {
+		plain += 4
+	}
+	if !e.OK {
+		plain += 7
+	}
+	return plain
+}
+
 // ended are the attributes of a call that is over.
 func (o *Observer) ended(e *toolguard.Event) []attribute.KeyValue {
-	a := make([]attribute.KeyValue, 0, 24)
+	a := make([]attribute.KeyValue, 0, room(7, e))
 	a = append(a,
 		attrOutcome.String(e.Outcome.String()), attrStage.String(e.Stage.String()),
 		attrDecision.String(e.Decision.String()), attrAttempts.Int(e.Attempts), attrSize.Int(e.Bytes),
@@ -149,7 +161,7 @@ func (o *Observer) failure(a []attribute.KeyValue, e *toolguard.Event) []attribu
 
 // attempted are the attributes of an attempt that is over.
 func (o *Observer) attempted(e *toolguard.Event) []attribute.KeyValue {
-	a := make([]attribute.KeyValue, 0, 12)
+	a := make([]attribute.KeyValue, 0, room(3, e))
 	a = append(a, attrAttempt.Int(e.Attempt), attrOutcome.String(e.Outcome.String()))
 	if e.Kind == toolguard.EventAttempt {
 		a = append(a, attrDecision.String(e.Decision.String()))
