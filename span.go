@@ -117,7 +117,7 @@ func (s *span) started() bool {
 }
 
 func (s *span) ask() {
-	growStack()
+	growStackForSpans()
 	defer s.events().back(&s.run)
 	s.start()
 }
@@ -233,3 +233,19 @@ func (p *keyProbe) Value(key any) any {
 
 // AfterFunc spares the context package a goroutine.
 func (*keyProbe) AfterFunc(func()) (stop func() bool) { return func() bool { return true } }
+
+// growStackForSpans makes room for what starts spans and ends them as well.
+func growStackForSpans() {
+	if spanReserve(false) {
+		panic("unreachable")
+	}
+}
+
+//go:noinline
+func spanReserve(touch bool) bool {
+	if !touch {
+		return false
+	}
+	var reserve [12 << 10]byte
+	return touchReserve(reserve[:])
+}

@@ -367,19 +367,3 @@ func stackReserve(touch bool) bool {
 
 //go:noinline
 func touchReserve(b []byte) bool { return len(b) == 0 }
-
-// growStackForSpans makes room for what starts spans and ends them as well.
-func growStackForSpans() {
-	if spanReserve(false) {
-		panic("unreachable")
-	}
-}
-
-//go:noinline
-func spanReserve(touch bool) bool {
-	if !touch {
-		return false
-	}
-	var reserve [12 << 10]byte
-	return touchReserve(reserve[:])
-}

@@ -158,12 +158,13 @@ func recorder() toolguard.Observer {
 	return r
 }
 
-// keptByHand counts calls by minute, tool and outcome, and keeps one in a hundred
-// with its attempt for a goroutine that writes.
+// keptByHand counts calls by minute, tool and what they came to, and keeps one in a
+// hundred with its attempt for a goroutine that writes.
 func keptByHand(f toolFunc) func() Call {
 	type key struct {
-		minute        int64
-		tool, outcome string
+		minute              int64
+		tool, outcome, code string
+		category            toolguard.Category
 	}
 	type row struct {
 		began time.Time
@@ -176,15 +177,14 @@ func keptByHand(f toolFunc) func() Call {
 		for range queue { // for as long as the benchmark's process lives
 		}
 	}()
-	keep := func(kind string, began time.Time, ok bool) {
+	keep := func(kind string, began time.Time, failure *toolguard.Failure, ok bool) {
 		took := time.Since(began)
-		outcome := "failed"
-		if ok {
-			outcome = "succeeded"
-		}
 		mu.Lock()
 		if kind == "call" {
-			k := key{began.Unix() / 60, "refund", outcome}
+			k := key{minute: began.Unix() / 60, tool: "refund", outcome: "succeeded"}
+			if failure != nil {
+				k.outcome, k.code, k.category = failure.Outcome.String(), string(failure.Code), failure.Category
+			}
 			c := counts[k]
 			if c == nil {
 				c = new([200]uint32)
@@ -205,13 +205,13 @@ func keptByHand(f toolFunc) func() Call {
 	return byHand(f, func(ctx context.Context, do func(context.Context) toolguard.Envelope) toolguard.Envelope {
 		began := time.Now()
 		env := do(ctx)
-		keep("call", began, env.OK)
+		keep("call", began, env.Error, env.OK)
 		return env
 	}, func(f toolFunc) toolFunc {
 		return func(ctx context.Context, args []byte) (string, error) {
 			began := time.Now()
 			text, err := f(ctx, args)
-			keep("attempt", began, err == nil)
+			keep("attempt", began, nil, err == nil)
 			return text, err
 		}
 	})

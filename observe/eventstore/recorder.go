@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolguard-go/toolguard"
@@ -89,12 +90,15 @@ type Recorder struct {
 	opts     Options
 	redactor *toolguard.Redactor
 
+	sampled atomic.Uint64 // most events are only counted, and need no lock for it
+
 	mu      sync.Mutex
 	queue   []toolguard.Event
 	spare   []toolguard.Event // the one written before, to fill again
 	counts  rollups
 	closed  bool
-	stats   Stats
+	queued  uint64 // so far
+	stats   Stats  // but for Seen and Sampled
 	lastErr error
 
 	wake chan struct{} // the queue is half full; closed when the recorder ends
@@ -140,9 +144,13 @@ func NewRecorder(store Store, opts *Options) (*Recorder, error) {
 
 // Observe implements [toolguard.Observer].
 func (r *Recorder) Observe(_ context.Context, e toolguard.Event) {
+	kept := r.keeps(&e)
+	if !kept && e.Kind != toolguard.EventCall {
+		r.sampled.Add(1)
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stats.Seen++
 	if r.closed {
 		r.stats.Dropped++
 		return
@@ -150,18 +158,25 @@ func (r *Recorder) Observe(_ context.Context, e toolguard.Event) {
 	if e.Kind == toolguard.EventCall && !r.counts.add(&e, r.redactor) {
 		r.stats.Uncounted++
 	}
-	switch {
-	case !r.keeps(&e):
-		r.stats.Sampled++
-	case len(r.queue) >= r.opts.Queue:
+	if kept {
+		r.enqueue(&e)
+	} else {
+		r.sampled.Add(1)
+	}
+}
+
+// enqueue keeps an event for the goroutine that writes, if there is room.
+func (r *Recorder) enqueue(e *toolguard.Event) {
+	if len(r.queue) >= r.opts.Queue {
 		r.stats.Dropped++
-	default:
-		r.queue = append(r.queue, e)
-		if len(r.queue) == r.opts.Queue/2 {
-			select {
-			case r.wake <- struct{}{}: // before it overflows
-			default:
-			}
+		return
+	}
+	r.queued++
+	r.queue = append(r.queue, *e)
+	if len(r.queue) == r.opts.Queue/2 {
+		select {
+		case r.wake <- struct{}{}: // before it overflows
+		default:
 		}
 	}
 }
@@ -187,7 +202,8 @@ func (r *Recorder) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.stats
-	s.Err = r.lastErr
+	s.Sampled, s.Err = r.sampled.Load(), r.lastErr
+	s.Seen = s.Sampled + r.queued + s.Dropped
 	return s
 }
 

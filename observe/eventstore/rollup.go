@@ -51,6 +51,7 @@ func (r *Rollup) Merge(other *Rollup) {
 type rollups struct {
 	byKey map[RollupKey]*Rollup
 	tools map[string]string // as counted, by their names
+	last  *Rollup           // the one just counted in: mostly it is the next one, too
 }
 
 // Bounds of what waits to be written, if the store cannot be reached.
@@ -69,19 +70,32 @@ func (s *rollups) add(e *toolguard.Event, redactor *toolguard.Redactor) bool {
 	if !e.OK {
 		k.Category, k.Code = e.Category, e.Code
 	}
-	r := s.byKey[k]
+	r := s.of(k)
 	if r == nil {
-		if len(s.byKey) >= maxRollups {
-			return false
-		}
-		r = &Rollup{RollupKey: k}
-		s.byKey[k] = r
+		return false
 	}
 	r.Calls++
 	r.Attempts += int64(e.Attempts)
 	r.Retries += int64(max(e.Attempts-1, 0))
 	r.Took.Add(e.Duration)
 	return true
+}
+
+// of returns the counts for k, or nil if there is no room for them.
+func (s *rollups) of(k RollupKey) *Rollup {
+	if s.last != nil && s.last.RollupKey == k {
+		return s.last
+	}
+	r := s.byKey[k]
+	if r == nil {
+		if len(s.byKey) >= maxRollups {
+			return nil
+		}
+		r = &Rollup{RollupKey: k}
+		s.byKey[k] = r
+	}
+	s.last = r
+	return r
 }
 
 func (s *rollups) tool(e *toolguard.Event, redactor *toolguard.Redactor) string {
@@ -105,7 +119,7 @@ func (s *rollups) take() []*Rollup {
 	for _, r := range s.byKey {
 		all = append(all, r)
 	}
-	s.byKey = make(map[RollupKey]*Rollup, len(all))
+	s.byKey, s.last = make(map[RollupKey]*Rollup, len(all)), nil
 	return all
 }
 
