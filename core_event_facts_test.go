@@ -67,6 +67,37 @@ func TestEventsKnowTheApproval(t *testing.T) {
 	})
 }
 
+// A call that stands in for another is told of as made in it, and its context keeps
+// what the other promised.
+func TestAStandInBelongsToTheCallItStandsInFor(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]interface {
+		toolguard.Observer
+		of(toolguard.EventKind) []toolguard.Event
+	}{"events": &eventLog{}, "spans": &lateSpans{}} {
+		inBubble(t, name, func(t *testing.T) {
+			other := toolOf(toolguard.ReadOnly, answers("from elsewhere"))
+			other.info.Name = "almanac"
+			opts := toolguard.Options{Observer: o, Retry: once}
+			opts.Fallback = &toolguard.Fallback{Alternatives: []toolguard.Alternative{{Tool: toolOf(toolguard.ReadOnly, fails(errDown))}, {Tool: other}}}
+			inner := guardOf(t, toolOf(toolguard.ReadOnly, fails(errDown)), &opts)
+			outer := guardOf(t, named{"outer", toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+				return toolguard.Result{Text: doIn(ctx, inner).Result.Text}, nil
+			}}, &toolguard.Options{Observer: o})
+			assert.Equal(t, "from elsewhere", do(outer).Result.Text)
+			calls := o.of(toolguard.EventCall)
+			require.Len(t, calls, 4, "two stand-ins, the call, and the one around it")
+			assert.Equal(t, calls[2].Ref, calls[0].Within)
+			assert.Equal(t, calls[2].Ref, calls[1].Within)
+			assert.Equal(t, calls[3].Ref, calls[2].Within)
+			assert.Equal(t, "almanac", calls[1].Tool)
+			for _, a := range o.of(toolguard.EventAttempt)[1:3] {
+				assert.Equal(t, calls[2].Ref, a.Within)
+			}
+		})
+	}
+}
+
 // slowStarter does not come back from starting a span until it is released.
 type slowStarter struct {
 	eventLog

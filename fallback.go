@@ -146,7 +146,7 @@ func (c *call) tryAlternative(a *alternative) bool {
 	}
 	ctx, cancel := c.budgeted()
 	defer cancel()
-	env := a.guard.Do(withGrace(ctx, c.grace()), Call{ID: c.id, Args: args, Locale: c.locale})
+	env := a.guard.Do(&standIn{ctx, c, c.grace()}, Call{ID: c.id, Args: args, Locale: c.locale})
 	if err := env.Control(); err != nil {
 		c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeControlFlow}}, err: err, control: true}
 		c.outcome = env.Error.Outcome
@@ -162,6 +162,38 @@ func (c *call) tryAlternative(a *alternative) bool {
 	c.outcome = OutcomeSucceeded
 	c.notes = append(c.notes, env.Notes...)
 	return true
+}
+
+// standIn is the context of a call that stands in for another. It leaves that call
+// no more grace than the other has: whoever made that one has promised to be back.
+type standIn struct {
+	context.Context
+	of    *call
+	grace time.Duration
+}
+
+// Value implements [context.Context].
+func (s *standIn) Value(key any) any {
+	if _, ok := key.(graceKey); ok {
+		return s.grace
+	}
+	return s.Context.Value(key)
+}
+
+// around returns the call that this one was made in, or stands in for; nil if there
+// is none.
+func (c *call) around() *call {
+	ctx := c.ctx
+	if s := c.ownSpan(); s != nil {
+		ctx = s.Context
+	}
+	if s, ok := ctx.(*standIn); ok {
+		return s.of
+	}
+	if c.outer != nil {
+		return c.outer.call
+	}
+	return nil
 }
 
 // budgeted is the caller's context, ending with the call's budget.

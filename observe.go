@@ -163,7 +163,8 @@ type Event struct {
 	Duration time.Duration
 
 	// Ref is a random number that the events of one call have in common, and
-	// Within that of the call whose attempt made this one; 0 if none did.
+	// Within that of the call whose attempt made this one, or that this one stands
+	// in for; 0 if there is none.
 	Ref, Within uint64
 
 	Tool, ToolVersion, Source string
@@ -236,8 +237,8 @@ func (c *call) announce(e *Event, kind EventKind, at time.Time) {
 	e.SchemaDigest, e.NotEnforced = g.args.digest, g.args.notEnforced
 	e.CallID, e.Scope, e.Deadline = c.id, *c.scope, c.effectiveDeadline()
 	e.Ref, e.Description = c.ref(), g.info.Description
-	if c.outer != nil {
-		e.Within = c.outer.call.ref()
+	if outer := c.around(); outer != nil {
+		e.Within = outer.ref()
 	}
 	if c.nobodys() {
 		e.Tool = c.toolName()

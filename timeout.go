@@ -263,12 +263,6 @@ func (a *attempt) interrupt(why stopReason) {
 // graceKey finds the most grace that a context leaves to calls under it.
 type graceKey struct{}
 
-// withGrace lets no call under ctx take more grace than g: whoever made the call
-// has promised to be back by then.
-func withGrace(ctx context.Context, g time.Duration) context.Context {
-	return context.WithValue(ctx, graceKey{}, g)
-}
-
 // grace is the policy's, or what is left of that around it.
 func (c *call) grace() time.Duration {
 	own := c.guard.opts.Timeout.Grace

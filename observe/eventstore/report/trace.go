@@ -24,6 +24,7 @@ type Trace struct {
 	Reason string `json:"why_it_was_retried_or_stopped"`
 	Effect string `json:"whether_the_effect_happened"`
 
+	refs    []uint64            // of its own calls, not of those made in them
 	records []eventstore.Record // oldest first
 	entry   *toolguard.Entry
 	audit   []toolguard.Record
@@ -78,11 +79,19 @@ type group struct {
 	refs []uint64
 }
 
-// groups puts calls of one key together.
+// groups puts calls of one key together. Calls made in another one that was found are
+// part of its story.
 func groups(hits []eventstore.Record) []group {
+	refs := make(map[uint64]bool, len(hits))
+	for i := range hits {
+		refs[hits[i].Ref] = true
+	}
 	var all []group
 	for i := range hits {
 		r := &hits[i]
+		if refs[r.Within] {
+			continue
+		}
 		at := slices.IndexFunc(all, func(g group) bool {
 			return g.key != "" && g.key == r.Key || slices.Contains(g.refs, r.Ref)
 		})
@@ -114,6 +123,7 @@ func (t *Trace) gather(ctx context.Context, store eventstore.Store, g group) err
 			}
 		}
 	}
+	t.refs = g.refs
 	for _, ref := range g.refs {
 		for _, q := range []eventstore.Query{{Ref: ref}, {Within: ref}} {
 			found, err := store.Records(ctx, q)
@@ -125,7 +135,7 @@ func (t *Trace) gather(ctx context.Context, store eventstore.Store, g group) err
 	}
 	slices.SortStableFunc(t.records, func(a, b eventstore.Record) int { return a.Time.Compare(b.Time) })
 	for i := range t.records {
-		if r := &t.records[i]; slices.Contains(g.refs, r.Ref) {
+		if r := &t.records[i]; t.own(r) {
 			t.Tool, t.CallID = r.Tool, cmp.Or(t.CallID, r.CallID)
 		}
 	}
@@ -169,10 +179,13 @@ func (t *Trace) tell() {
 	t.Layer, t.Reason, t.Effect = t.layer(), t.reason(), t.effect()
 }
 
+// own says that a record is of the action itself, not of a call made in it.
+func (t *Trace) own(r *eventstore.Record) bool { return slices.Contains(t.refs, r.Ref) }
+
 // last is the newest record of a call itself, nil if none is kept.
 func (t *Trace) last() *eventstore.Record {
 	for i := len(t.records) - 1; i >= 0; i-- {
-		if r := &t.records[i]; r.Kind == toolguard.EventCall && r.Tool == t.Tool {
+		if r := &t.records[i]; r.Kind == toolguard.EventCall && t.own(r) {
 			return r
 		}
 	}

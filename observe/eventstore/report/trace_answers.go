@@ -21,7 +21,11 @@ func (t *Trace) layer() string {
 		return layerOf(r)
 	}
 	if failed := t.failedAttempts(r.Ref); failed > 0 {
-		return fmt.Sprintf("Not in the end: the call was answered. Before that, %d attempts failed; the last of them %s", failed, lowerFirst(t.lastFailure(r.Ref)))
+		before := "one attempt failed,"
+		if failed > 1 {
+			before = fmt.Sprintf("%d attempts failed, the last of them", failed)
+		}
+		return fmt.Sprintf("Not in the end: the call was answered. Before that, %s %s", before, lowerFirst(t.lastFailure(r.Ref)))
 	}
 	return "Nowhere: the call succeeded."
 }
@@ -121,7 +125,7 @@ func (t *Trace) reason() string {
 	var said []string
 	for i := range t.records {
 		r := &t.records[i]
-		if r.Kind != toolguard.EventAttempt || r.Tool != t.Tool {
+		if r.Kind != toolguard.EventAttempt || !t.own(r) {
 			continue
 		}
 		switch r.Decision {
@@ -136,6 +140,8 @@ func (t *Trace) reason() string {
 		return strings.Join(said, " ")
 	case r == nil:
 		return "No event of the call is kept."
+	case r.OK && r.Decision == toolguard.DecisionFallback:
+		return "It asked the tool no more" + how(r) + "."
 	case r.OK:
 		return "It did neither: one answer was enough" + how(r) + "."
 	case r.Decision == toolguard.DecisionRefuse:

@@ -33,8 +33,11 @@ func linesOf(r *eventstore.Record) []Line {
 }
 
 func callLines(r *eventstore.Record) []Line {
-	begin := fmt.Sprintf("call %sof %s begins%s", spaced(r.CallID), r.Tool, whose(&r.Scope))
-	lines := []Line{{r.Began(), "model", begin, rankCall}}
+	by, begin := "model", fmt.Sprintf("call %sof %s begins%s", spaced(r.CallID), r.Tool, whose(&r.Scope))
+	if r.Within != 0 {
+		by, begin = "inside", fmt.Sprintf("a call of %s begins, made in this one or in its place", r.Tool)
+	}
+	lines := []Line{{r.Began(), by, begin, rankCall}}
 	if r.ApprovedBy != "" {
 		edited := ""
 		if r.ArgsEdited {

@@ -132,6 +132,32 @@ func TestTraceOfAnApproval(t *testing.T) {
 	}))
 }
 
+// The story of a fallback names the stand-ins that failed, and is not told by them.
+func TestTraceOfAFallback(t *testing.T) {
+	t.Parallel()
+	text := traced(t, "c1", func(t *testing.T, o *toolguard.Options) {
+		o.Retry.Off = true
+		fails := func(context.Context) (toolguard.Result, error) {
+			return toolguard.Result{}, toolguard.NotFound("no such order")
+		}
+		answers := func(context.Context) (toolguard.Result, error) { return toolguard.Result{Text: "about 5"}, nil }
+		o.Fallback = &toolguard.Fallback{Alternatives: []toolguard.Alternative{
+			{Tool: tool{toolguard.Info{Name: "pay", Effect: toolguard.ReadOnly}, fails}}, {Tool: tool{toolguard.Info{Name: "almanac", Effect: toolguard.ReadOnly}, answers}},
+		}}
+		do(t, o, toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
+			return toolguard.Result{}, toolguard.Unavailable("the shop is closed")
+		})
+	})
+	for _, want := range []string{
+		"a call of pay begins, made in this one or in its place", "not_found (business), outcome failed: toolguard: not_found: no such order", "is answered: success; the answer comes from almanac",
+		"Not in the end: the call was answered. Before that, one attempt failed, in the service behind the tool", "It asked the tool no more; the answer comes from almanac.",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, "It stopped after attempt 1", "the stand-in's reasons are its own")
+	assert.Equal(t, 1, strings.Count(text, "Where did it fail?"), "one story: %s", text)
+}
+
 type later struct{}
 
 func (later) Approve(context.Context, toolguard.ApprovalRequest) (toolguard.Answer, error) {
