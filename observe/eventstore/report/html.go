@@ -10,32 +10,58 @@ import (
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/histogram"
+	"github.com/toolguard-go/toolguard/observe/eventstore"
 )
 
 //go:embed page.html
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"number": number, "percent": percent, "short": short, "stamp": stamp, "shown": shown, "share": share,
+	"number": number, "percent": percent, "short": short, "stamp": stamp, "shown": shown, "share": share, "times": times,
+	"of100": func(part, whole int64) float64 { return 100 * share(part, whole) },
 }).Parse(pageText))
 
 // WriteHTML writes the report as one page that needs nothing else: no network, no
 // script.
 func (r *Report) WriteHTML(to io.Writer) error {
 	return page.Execute(to, view{
-		Report: r, Series: r.seriesChart(), Latency: r.latencyCharts(), Breakers: r.breakerChart(), Flow: r.flow.chart(), FateList: r.fateList(),
+		Report: r, Step: r.step(), Provenance: r.provenance(), Series: r.seriesChart(), Latency: r.latencyCharts(), Breakers: r.breakerChart(), Flow: r.flow.chart(), FateList: r.fateList(),
 	})
 }
 
 // view is what the page shows.
 type view struct {
 	*Report
-	Series   seriesChart
-	Latency  latencyChart
-	Breakers breakerChart
-	Flow     flowChart
-	FateList []fateCount
+	Step       string // of the series
+	Provenance string
+	Series     seriesChart
+	Latency    latencyChart
+	Breakers   breakerChart
+	Flow       flowChart
+	FateList   []fateCount
 }
+
+// step says how long a column of the series is.
+func (r *Report) step() string {
+	each := eventstore.Period
+	if len(r.series) > 0 {
+		each = r.series[0].length
+	}
+	switch n := int(each / time.Minute); {
+	case n == 1:
+		return "minute"
+	case n%60 == 0:
+		return fmt.Sprintf("%d h", n/60)
+	default:
+		return fmt.Sprintf("%d minutes", n)
+	}
+}
+
+// Most is how many calls had the code most did that did not succeed.
+func (t Tool) Most() int64 { return t.ByCode[0].Calls }
+
+// SlowestTitle says what the slowest are the slowest of.
+func (t Tool) SlowestTitle() string { return "S" + t.slowestTitle()[1:] }
 
 type fateCount struct {
 	Fate  Fate

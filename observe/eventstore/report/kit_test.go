@@ -68,7 +68,7 @@ func TestMain(m *testing.M) {
 
 func callAt(at time.Time, tool string, ref uint64, random *rand.Rand, bad bool) toolguard.Event {
 	e := toolguard.Event{
-		Kind: toolguard.EventCall, Time: at, Ref: ref, CallID: fmt.Sprintf("call_%d", ref), Tool: tool, Effect: toolguard.ReadOnly,
+		Kind: toolguard.EventCall, Time: at, Ref: ref * 0x9e3779b97f4a7c15, CallID: fmt.Sprintf("call_%d", ref), Tool: tool, Effect: toolguard.ReadOnly,
 		OK: true, Outcome: toolguard.OutcomeSucceeded, Attempts: 1, Duration: time.Duration(random.ExpFloat64()*float64(120*time.Millisecond)) + 8*time.Millisecond,
 	}
 	dice := random.Float64()

@@ -24,7 +24,7 @@ type Options struct {
 	Tool string
 	// Journal, if not nil, says what became of unknown outcomes.
 	Journal toolguard.Journal
-	// Examples is how many of the slowest and the newest failures each tool has.
+	// Examples is how many of the slowest calls and of the newest failures each tool has.
 	// If zero, 5.
 	Examples int
 }
@@ -39,26 +39,32 @@ type Report struct {
 	Tools []Tool `json:"tools"`
 	// Unknowns are the calls whose outcome was unknown, by what became of it.
 	Unknowns map[Fate]int `json:"unknowns"`
+	// Summary says the most important of it in sentences.
+	Summary []string `json:"summary"`
 	// Records is how many records the examples come from. If the period has more
 	// than were read, Cut is true: then examples, breakers and unknowns are of the
 	// newest only.
 	Records int  `json:"records"`
 	Cut     bool `json:"cut,omitempty"`
+	// Only is the tool the report is about, if not all.
+	Only string `json:"only,omitempty"`
 
 	series   []slot
 	breakers []lane
 	flow     flow
 }
 
-// Tool is how one tool fared. A failure is a timeout, an unavailable service or an
-// unknown error, unless the caller gave up; every other call that did not succeed
-// was refused or answered no.
+// Tool is how one tool fared. All numbers are of all calls. A failure is a timeout,
+// an unavailable service or an unknown error. Calls whose caller gave up count as
+// neither success nor failure: the rate is that among the others. Every other call
+// that did not succeed was refused or answered no.
 type Tool struct {
 	Tool     string  `json:"tool"`
 	Calls    int64   `json:"calls"`
 	Failures int64   `json:"failures"`
 	Rate     float64 `json:"failure_rate"`
 	Refused  int64   `json:"refused"`
+	GaveUp   int64   `json:"caller_gave_up"`
 
 	ByCategory map[string]int64 `json:"by_category,omitempty"`
 	ByCode     []CodeCount      `json:"by_code,omitempty"`
@@ -79,11 +85,17 @@ type Tool struct {
 	RateBefore  float64 `json:"failure_rate_before"`
 	Trend       Trend   `json:"trend"`
 
-	Slowest []Example `json:"slowest,omitempty"`
-	Newest  []Example `json:"newest_failures,omitempty"`
+	// Kept is how many of the calls have a record of their own. Slowest are the
+	// slowest of those: of plain successes a store keeps a sample.
+	Kept    int       `json:"kept"`
+	Slowest []Example `json:"slowest_kept,omitempty"`
+	// Newest are failures, the newest of each code first, then other new ones; those
+	// that only followed from others, as refusals by an open breaker do, come last.
+	Newest []Example `json:"newest_failures,omitempty"`
 
 	took           histogram.Durations
 	failuresBefore int64
+	judgedBefore   int64
 }
 
 // CodeCount says how often calls ended with a code.
@@ -91,17 +103,7 @@ type CodeCount struct {
 	Code     toolguard.Code `json:"code"`
 	Category string         `json:"category"`
 	Calls    int64          `json:"calls"`
-}
-
-// Example is one call worth looking at. Name is what Trace finds it by.
-type Example struct {
-	Name     string         `json:"name"`
-	Time     time.Time      `json:"time"`
-	Took     time.Duration  `json:"took_ns"`
-	Code     toolguard.Code `json:"code,omitempty"`
-	Outcome  string         `json:"outcome"`
-	Attempts int            `json:"attempts"`
-	Error    string         `json:"error,omitempty"`
+	failure  bool
 }
 
 // maxRecords bounds what one report reads of records; counts are all read.
@@ -128,7 +130,7 @@ func Build(ctx context.Context, store eventstore.Store, o Options) (*Report, err
 	if err != nil {
 		return nil, err
 	}
-	b := builder{Report: &Report{From: o.From, To: o.To, Records: len(records), Cut: len(records) == maxRecords}, opts: o, tools: map[string]*Tool{}}
+	b := builder{Report: &Report{From: o.From, To: o.To, Only: o.Tool, Records: len(records), Cut: len(records) == maxRecords}, opts: o, tools: map[string]*Tool{}}
 	b.All.Tool = "all tools"
 	b.countAll(b.only(now))
 	b.compare(b.only(earlier))
@@ -141,6 +143,7 @@ func Build(ctx context.Context, store eventstore.Store, o Options) (*Report, err
 	b.series = seriesOf(b.only(now), o.From, o.To)
 	b.breakers = lanesOf(records, o.From, o.To)
 	b.flow = flowOf(b.only(now))
+	b.Summary = b.summary()
 	return b.Report, nil
 }
 
@@ -173,9 +176,14 @@ func (b *builder) tool(name string) *Tool {
 	return t
 }
 
+// gaveUp says whether it was the caller who ended calls that came to this.
+func gaveUp(ok bool, code toolguard.Code) bool {
+	return !ok && (code == toolguard.CodeCanceled || code == toolguard.CodeCallerDeadline)
+}
+
 // failed says whether calls that came to this are failures.
 func failed(ok bool, category toolguard.Category, code toolguard.Code) bool {
-	if ok || code == toolguard.CodeCanceled || code == toolguard.CodeCallerDeadline {
+	if ok || gaveUp(ok, code) {
 		return false
 	}
 	switch category {
@@ -201,9 +209,12 @@ func (t *Tool) count(r *eventstore.Rollup) {
 	if r.OK {
 		return
 	}
-	if failed(r.OK, r.Category, r.Code) {
+	switch {
+	case failed(r.OK, r.Category, r.Code):
 		t.Failures += r.Calls
-	} else {
+	case gaveUp(r.OK, r.Code):
+		t.GaveUp += r.Calls
+	default:
 		t.Refused += r.Calls
 	}
 	if r.Outcome == toolguard.OutcomeUnknown {
@@ -215,7 +226,7 @@ func (t *Tool) count(r *eventstore.Rollup) {
 	t.ByCategory[r.Category.String()] += r.Calls
 	i := slices.IndexFunc(t.ByCode, func(c CodeCount) bool { return c.Code == r.Code })
 	if i < 0 {
-		t.ByCode = append(t.ByCode, CodeCount{Code: r.Code, Category: r.Category.String()})
+		t.ByCode = append(t.ByCode, CodeCount{Code: r.Code, Category: r.Category.String(), failure: failed(r.OK, r.Category, r.Code)})
 		i = len(t.ByCode) - 1
 	}
 	t.ByCode[i].Calls += r.Calls
@@ -226,42 +237,13 @@ func (b *builder) compare(earlier []eventstore.Rollup) {
 		r := &earlier[i]
 		for _, t := range []*Tool{&b.All, b.tool(r.Tool)} {
 			t.CallsBefore += r.Calls
+			if !gaveUp(r.OK, r.Code) {
+				t.judgedBefore += r.Calls
+			}
 			if failed(r.OK, r.Category, r.Code) {
 				t.failuresBefore += r.Calls
 			}
 		}
-	}
-}
-
-// examples picks calls to look at. Records come newest first.
-func (b *builder) examples(records []eventstore.Record) {
-	slowest := map[string][]*eventstore.Record{}
-	for i := range records {
-		r := &records[i]
-		if r.Kind != toolguard.EventCall {
-			continue
-		}
-		name := r.Tool
-		if r.Code == toolguard.CodeUnknownTool {
-			name = toolguard.UnknownTool
-		}
-		if t := b.tool(name); failed(r.OK, r.Category, r.Code) && len(t.Newest) < b.opts.Examples {
-			t.Newest = append(t.Newest, exampleOf(r))
-		}
-		slowest[name] = append(slowest[name], r)
-	}
-	for name, all := range slowest {
-		slices.SortStableFunc(all, func(x, y *eventstore.Record) int { return cmp.Compare(y.Duration, x.Duration) })
-		for _, r := range all[:min(len(all), b.opts.Examples)] {
-			b.tool(name).Slowest = append(b.tool(name).Slowest, exampleOf(r))
-		}
-	}
-}
-
-func exampleOf(r *eventstore.Record) Example {
-	return Example{
-		Name: cmp.Or(r.Incident, r.CallID, r.Key, r.Digest), Time: r.Time, Took: r.Duration, Code: r.Code,
-		Outcome: r.Outcome.String(), Attempts: r.Attempts, Error: cmp.Or(r.Error, r.Detail),
 	}
 }
 
@@ -278,8 +260,9 @@ func (b *builder) finish() {
 }
 
 func (t *Tool) finish() {
-	t.Rate, t.RateBefore = share(t.Failures, t.Calls), share(t.failuresBefore, t.CallsBefore)
-	t.Trend = trendOf(t.failuresBefore, t.CallsBefore, t.Failures, t.Calls)
+	judged := t.Calls - t.GaveUp
+	t.Rate, t.RateBefore = share(t.Failures, judged), share(t.failuresBefore, t.judgedBefore)
+	t.Trend = trendOf(t.failuresBefore, t.judgedBefore, t.Failures, judged)
 	t.P50, t.P95, t.P99 = t.took.At(.5), t.took.At(.95), t.took.At(.99)
 	slices.SortFunc(t.ByCode, func(a, b CodeCount) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), strings.Compare(string(a.Code), string(b.Code)))

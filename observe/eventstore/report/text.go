@@ -13,8 +13,11 @@ import (
 func (r *Report) WriteText(to io.Writer) error {
 	w := &errWriter{to: to}
 	w.printf("Tool calls from %s to %s\n", stamp(r.From), stamp(r.To))
+	w.printf("\n")
+	for _, sentence := range r.Summary {
+		w.printf("%s\n", sentence)
+	}
 	if r.All.Calls == 0 {
-		w.printf("\nNo calls in this period.\n")
 		return w.err
 	}
 	r.writeTools(w)
@@ -22,6 +25,7 @@ func (r *Report) WriteText(to io.Writer) error {
 	for i := range r.Tools {
 		r.Tools[i].writeDetails(w)
 	}
+	w.printf("\n%s\n", r.provenance())
 	if r.Cut {
 		w.printf("\nExamples and unknowns are of the newest %d records of this period; there are more.\n", r.Records)
 	}
@@ -117,7 +121,7 @@ func (t *Tool) writeDetails(w *errWriter) {
 	for _, list := range []struct {
 		title string
 		all   []Example
-	}{{"newest failures", t.Newest}, {"slowest calls", t.Slowest}} {
+	}{{"newest failures, one of each kind first", t.Newest}, {t.slowestTitle(), t.Slowest}} {
 		if len(list.all) == 0 {
 			continue
 		}
@@ -128,6 +132,20 @@ func (t *Tool) writeDetails(w *errWriter) {
 		}
 		w.table(rows, "lrllll")
 	}
+}
+
+// provenance says what the numbers are of.
+func (r *Report) provenance() string {
+	return fmt.Sprintf("Numbers and percentiles are of all calls. Examples are of the %s kept one by one: all that had more to tell than a success, and a sample of the others.",
+		number(int64(r.All.Kept)))
+}
+
+// slowestTitle says so where a slower call may not have been kept.
+func (t *Tool) slowestTitle() string {
+	if int64(t.Kept) >= t.Calls {
+		return "slowest calls"
+	}
+	return fmt.Sprintf("slowest calls of the %s kept out of %s", number(int64(t.Kept)), number(t.Calls))
 }
 
 // shown makes text from a store fit into a cell: it may have been written by
