@@ -97,3 +97,38 @@ func TestLoggingAnErrorThatHangsEnds(t *testing.T) {
 type slowError struct{ release chan struct{} }
 
 func (e slowError) Error() string { <-e.release; return "late" }
+
+// aDisk is where a log goes: it may be full, or hang.
+type aDisk func() error
+
+func (d aDisk) Write(b []byte) (int, error) { return len(b), d() }
+
+func TestALogThatCannotBeWrittenSlowsNoCall(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		disk  func(release chan struct{}) error
+		queue int
+		limit time.Duration
+		lost  bool
+	}{
+		"a full disk":           {func(chan struct{}) error { return errors.New("no space left on device") }, 0, 0, false},
+		"one that hangs":        {func(release chan struct{}) error { <-release; return nil }, 0, time.Second, true},
+		"one that hangs, queue": {func(release chan struct{}) error { <-release; return nil }, 10, 0, true},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			release := make(chan struct{})
+			logger := slog.New(slog.NewJSONHandler(aDisk(func() error { return c.disk(release) }), nil))
+			g := guardOf(t, toolOf(toolguard.ReadOnly, fails(toolguard.NotFound("no"))), &toolguard.Options{
+				Observer: toolguard.LogObserver(logger), Observe: toolguard.ObservePolicy{Queue: c.queue},
+			})
+			assert.Equal(t, c.limit, took(func() {
+				for range 1000 {
+					assert.Equal(t, "not_found/failed", verdict(do(g)))
+				}
+			}), "its patience, once")
+			assert.Equal(t, c.lost, g.Stats().LostEvents > 0)
+			close(release)
+			synctest.Wait()
+		})
+	}
+}

@@ -2,8 +2,10 @@ package eventstore_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -179,6 +181,37 @@ func TestAFailingStoreKeepsCounts(t *testing.T) {
 		assert.Zero(t, stats.Uncounted)
 		assert.NoError(t, stats.Err)
 	})
+}
+
+// A database that is full, really: SQLite gets no further page. Calls go on at their
+// pace, and what is lost is counted.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "full.db")
+	open(t, name).Close()
+	db, err := sql.Open("sqlite", "file:"+name+"?_pragma=max_page_count(40)")
+	require.NoError(t, err)
+	s, err := eventstore.New(t.Context(), db, eventstore.SQLite)
+	require.NoError(t, err)
+	defer s.Close()
+	r := recorder(t, s, eventstore.Options{Every: time.Millisecond, Queue: 100})
+	require.Eventually(t, func() bool {
+		for range 100 {
+			r.Observe(t.Context(), call(noon, "pay", toolguard.CodeServerError, 1))
+		}
+		stats := r.Stats()
+		return stats.Failed > 0 && stats.Err != nil
+	}, 30*time.Second, time.Millisecond)
+	assert.ErrorContains(t, r.Stats().Err, "full")
+	began := time.Now()
+	for range 100_000 {
+		r.Observe(t.Context(), call(noon, "pay", toolguard.CodeServerError, 1))
+	}
+	assert.Less(t, time.Since(began), 10*time.Second, "10^4 events a second at the very least")
+	assert.Error(t, r.Close(t.Context()))
+	stats := r.Stats()
+	assert.Equal(t, stats.Seen, stats.Written+stats.Dropped+stats.Failed, "%+v", stats)
+	assert.Positive(t, stats.Dropped)
 }
 
 func TestPruningGoesOn(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -154,7 +155,7 @@ func TestHostileNamesAreBounded(t *testing.T) {
 	}
 }
 
-// stuckExporter never comes back from an export.
+// stuckExporter never comes back from an export, of spans or of metrics.
 type stuckExporter struct{ release chan struct{} }
 
 func (e stuckExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
@@ -162,26 +163,58 @@ func (e stuckExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) err
 	return nil
 }
 
-func (stuckExporter) Shutdown(context.Context) error { return nil }
+func (e stuckExporter) Export(context.Context, *metricdata.ResourceMetrics) error {
+	<-e.release
+	return nil
+}
+
+func (stuckExporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	return sdkmetric.DefaultTemporalitySelector(k)
+}
+
+func (stuckExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return sdkmetric.DefaultAggregationSelector(k)
+}
+
+func (stuckExporter) ForceFlush(context.Context) error { return nil }
+func (stuckExporter) Shutdown(context.Context) error   { return nil }
 
 // An exporter that hangs, even inside of the span's end, costs events and no call
-// its time: with a queue nothing, without one the observer's patience, once.
+// its time: with a queue nothing, without one the observer's patience, once. Where it
+// has a goroutine of its own, as programs set it up, it costs no event either.
 func TestAStuckExporterSlowsNoCall(t *testing.T) {
 	t.Parallel()
-	for queue, limit := range map[int]time.Duration{100: 0, 0: time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			stuck := stuckExporter{make(chan struct{})}
-			o, err := otelguard.New(&otelguard.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(stuck))})
-			require.NoError(t, err)
-			g, err := toolguard.New(reader("weather", says("sun")), &toolguard.Options{Observer: o, Observe: toolguard.ObservePolicy{Queue: queue}})
-			require.NoError(t, err)
-			began := time.Now()
-			for range 1000 {
-				require.True(t, g.Do(t.Context(), toolguard.Call{}).OK)
-			}
-			assert.Equal(t, limit, time.Since(began))
-			assert.Positive(t, g.Stats().LostEvents)
-			close(stuck.release)
+	for name, c := range map[string]struct {
+		queue  int
+		limit  time.Duration
+		loses  bool
+		traces func(sdktrace.SpanExporter) sdktrace.TracerProviderOption
+	}{
+		"at once, queued": {100, 0, true, sdktrace.WithSyncer},
+		"at once":         {0, time.Second, true, sdktrace.WithSyncer},
+		"in batches":      {0, 0, false, func(e sdktrace.SpanExporter) sdktrace.TracerProviderOption { return sdktrace.WithBatcher(e) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				stuck := stuckExporter{make(chan struct{})}
+				traces := sdktrace.NewTracerProvider(c.traces(stuck))
+				meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(stuck, sdkmetric.WithInterval(time.Second))))
+				o, err := otelguard.New(&otelguard.Options{TracerProvider: traces, MeterProvider: meters})
+				require.NoError(t, err)
+				g, err := toolguard.New(reader("weather", says("sun")), &toolguard.Options{Observer: o, Observe: toolguard.ObservePolicy{Queue: c.queue}})
+				require.NoError(t, err)
+				time.Sleep(10 * time.Second) // the reader of metrics is stuck by now
+				began := time.Now()
+				for range 10_000 {
+					require.True(t, g.Do(t.Context(), toolguard.Call{}).OK)
+				}
+				assert.Equal(t, c.limit, time.Since(began))
+				assert.Equal(t, c.loses, g.Stats().LostEvents > 0)
+				close(stuck.release)
+				_ = traces.Shutdown(t.Context()) // their goroutines end with them
+				_ = meters.Shutdown(t.Context())
+			})
 		})
 	}
 }
