@@ -218,8 +218,8 @@ func conditions(q *Query) (string, []any) {
 	add(!q.To.IsZero(), "at < ?", q.To.UnixNano())
 	add(q.Ref != 0, "ref = ?", int64(q.Ref))
 	add(q.Within != 0, "within = ?", int64(q.Within))
-	add(q.Any != "", "(call_id = ? OR call_key = ? OR incident = ? OR digest = ? OR step = ?)",
-		q.Any, q.Any, q.Any, q.Any, q.Any)
+	name := orEmpty(bounded(q.Any)) // as it was written
+	add(q.Any != "", "(call_id = ? OR call_key = ? OR incident = ? OR digest = ? OR step = ?)", name, name, name, name, orEmpty(q.Any))
 	if len(parts) == 0 {
 		return "", nil
 	}

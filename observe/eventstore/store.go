@@ -83,6 +83,9 @@ var _ Store = (*DB)(nil)
 // the store closes db. Connections of SQLite need a busy timeout.
 func New(ctx context.Context, db *sql.DB, d Dialect) (*DB, error) {
 	s := &DB{db, d}
+	if err := s.checkVersion(ctx); !errors.Is(err, ErrEmpty) {
+		return s, err // tables of another version stay as they are
+	}
 	if err := s.migrate(ctx); err != nil {
 		return nil, err
 	}
@@ -102,7 +105,7 @@ func (s *DB) Close() error { return s.db.Close() }
 func (s *DB) checkVersion(ctx context.Context) error {
 	exists := `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'toolguard_event_version'`
 	if s.dialect == PostgreSQL {
-		exists = `SELECT COUNT(*) FROM pg_tables WHERE tablename = 'toolguard_event_version'`
+		exists = `SELECT COUNT(to_regclass('toolguard_event_version'))`
 	}
 	var n int
 	if err := s.db.QueryRowContext(ctx, exists).Scan(&n); err != nil {

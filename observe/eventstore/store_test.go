@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -145,9 +146,13 @@ func TestStoresThatCannotBeRead(t *testing.T) {
 	}
 	_, err := dial.Read(t.Context(), empty)
 	assert.ErrorIs(t, err, eventstore.ErrEmpty)
-	_, err = dial.Read(t.Context(), "postgres://app:hunter2@127.0.0.1:1/x")
-	require.Error(t, err)
-	assert.NotContains(t, err.Error(), "hunter2")
+	for _, secret := range []string{"hunter2", "hun%20ter2", "hun ter2", "a%zzb"} {
+		_, err = dial.Read(t.Context(), "postgres://app:"+secret+"@127.0.0.1:1/x")
+		require.Error(t, err)
+		assert.NotContains(t, err.Error(), secret)
+	}
+	_, err = dial.Read(t.Context(), "postgres://app@127.0.0.1:1/x")
+	assert.ErrorContains(t, err, "connect", "it says what is wrong")
 }
 
 func TestUnknownVersion(t *testing.T) {
@@ -181,4 +186,71 @@ func TestReadingBesideWriting(t *testing.T) {
 		return len(found) > 20
 	}, 30*time.Second, time.Millisecond)
 	assert.NoError(t, r.Stats().Err)
+}
+
+// What another version made is left as it is: no table is added to it.
+func TestAnUnknownVersionIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	everyStore(t, func(t *testing.T, name string) {
+		driver, dsn := "sqlite", name
+		if strings.HasPrefix(name, "postgres") {
+			driver = "pgx"
+		}
+		db, err := sql.Open(driver, dsn)
+		require.NoError(t, err)
+		defer db.Close()
+		for _, statement := range []string{`CREATE TABLE toolguard_event_version (version INTEGER NOT NULL)`, `INSERT INTO toolguard_event_version VALUES (2)`} {
+			_, err = db.Exec(statement)
+			require.NoError(t, err)
+		}
+		_, err = dial.Open(t.Context(), name)
+		require.ErrorIs(t, err, eventstore.ErrVersion)
+		_, err = db.Exec(`SELECT 1 FROM toolguard_event_records`)
+		assert.Error(t, err, "there is no such table")
+	})
+}
+
+// Damage is named, and nothing is made up.
+func TestDamagedRecordsAreNamed(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "damaged.db")
+	s := open(t, name)
+	r := recorder(t, s, eventstore.Options{})
+	r.Observe(t.Context(), call(noon, "pay", toolguard.CodeServerError, 1))
+	require.NoError(t, r.Close(t.Context()))
+	db, err := sql.Open("sqlite", name)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.Exec(`UPDATE toolguard_event_records SET body = '{"kind":'`)
+	require.NoError(t, err)
+	_, err = s.Records(t.Context(), eventstore.Query{})
+	assert.ErrorContains(t, err, "a record that cannot be read")
+	for _, damage := range []string{`took = x'ff'`, `outcome = 'lost'`} {
+		_, err = db.Exec(`UPDATE toolguard_event_counts SET ` + damage)
+		require.NoError(t, err)
+		_, err = s.Rollups(t.Context(), noon, noon.Add(time.Minute))
+		assert.ErrorContains(t, err, "counts that cannot be read", damage)
+	}
+}
+
+// A name is found by what was written of it, however long or odd it is.
+func TestHostileNamesAreFoundAgain(t *testing.T) {
+	t.Parallel()
+	everyStore(t, func(t *testing.T, name string) {
+		s := open(t, name)
+		r := recorder(t, s, eventstore.Options{})
+		names := []string{`'"; DROP TABLE toolguard_event_records; --`, strings.Repeat("ä", 5<<10), "a\x00b", "\xff\xfe", "%_?$1"}
+		for i, id := range names {
+			e := call(noon, "pay", toolguard.CodeServerError, uint64(i+1))
+			e.CallID = id
+			r.Observe(t.Context(), e)
+		}
+		require.NoError(t, r.Close(t.Context()))
+		for i, id := range names {
+			found, err := s.Records(t.Context(), eventstore.Query{Any: id})
+			require.NoError(t, err)
+			require.Len(t, found, 1, "%.20q", id)
+			assert.EqualValues(t, i+1, found[0].Ref)
+		}
+	})
 }

@@ -84,16 +84,18 @@ func file(name, mode string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: name}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// hide keeps a password in the name of a store out of errors.
+// hide keeps a password in the name of a store out of errors. Where none is in it the
+// error says what is wrong.
 func hide(err error, name string) error {
-	if u, parse := url.Parse(name); postgres(name) && (parse != nil || u.User != nil) {
-		secret := "://"
-		if parse == nil {
-			secret, _ = u.User.Password()
-		}
-		if secret == "" || strings.Contains(err.Error(), secret) {
-			return errors.New("eventstore: the PostgreSQL store cannot be opened by this name")
+	if !postgres(name) {
+		return err
+	}
+	u, unread := url.Parse(name)
+	if unread == nil {
+		secret, given := u.User.Password()
+		if !given || secret == "" || !strings.Contains(err.Error(), secret) && !strings.Contains(err.Error(), u.User.String()) {
+			return err
 		}
 	}
-	return err
+	return errors.New("eventstore: the PostgreSQL store cannot be opened by this name")
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/observe/eventstore"
@@ -184,10 +188,29 @@ func (c *command) with(ctx context.Context, do func(eventstore.Store, toolguard.
 	return exitFound
 }
 
+// writeJSON escapes what a terminal could take for something else; all of that is
+// inside of strings.
 func writeJSON(to io.Writer, v any) error {
-	e := json.NewEncoder(to)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	var out strings.Builder
+	for _, c := range b.String() {
+		switch {
+		case c == '\n' || unicode.IsPrint(c):
+			out.WriteRune(c)
+		case c > 0xffff:
+			high, low := utf16.EncodeRune(c)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, c)
+		}
+	}
+	_, err := io.WriteString(to, out.String())
+	return err
 }
 
 // writeFile leaves the old file in place unless the new one is whole.

@@ -133,7 +133,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 // hostile are names that a page or a terminal could trip over.
 var hostile = []string{
 	`"><script>alert(1)</script>`, `'+alert(1)+'`, "</title></style><img src=x onerror=alert(1)>", "\x1b[2J\x1b]0;gone\x07", "a\nb\tc\x00d",
-	"\u202egnp.exe", "{{.All}}", "javascript:alert(1)", strings.Repeat("w", 10<<10), "\xff\xfe",
+	"\u202egnp.exe", "\u009b31mred\x7f", "{{.All}}", "javascript:alert(1)", strings.Repeat("w", 10<<10), "\xff\xfe",
 }
 
 func hostileStore(t *testing.T) string {
@@ -165,14 +165,39 @@ func TestHostileNames(t *testing.T) {
 	for _, forbidden := range []string{"<script", "<img", "onerror=alert(1)>", "\x1b", "\x00"} {
 		assert.NotContains(t, string(page), forbidden)
 	}
-	for _, name := range hostile[:4] {
-		status, out, errs := run(t, tracing, "-store", store, name)
-		if status == 0 {
-			printable(t, out)
-		} else {
-			assert.Contains(t, errs, "no such call")
+	status, out, errs = run(t, reporting, "-to", noon.Add(time.Hour).Format(time.RFC3339), "-store", store, "-json")
+	require.Zero(t, status, errs)
+	inJSON(t, out)
+	for _, name := range hostile {
+		if strings.Contains(name, "\x00") {
+			continue // no process gets such an argument
+		}
+		for _, form := range []string{"-store", "-json"} {
+			args := []string{"-store", store}
+			if form == "-json" {
+				args = append(args, "-json")
+			}
+			status, out, errs := run(t, tracing, append(args, "--", name)...)
+			require.Zero(t, status, "%.40q: %s", name, errs)
+			if form == "-json" {
+				inJSON(t, out)
+			} else {
+				printable(t, out)
+			}
 		}
 	}
+	_, _, errs = run(t, tracing, "-store", store, "\x1b[2J"+strings.Repeat("w", 10<<10))
+	printable(t, errs)
+}
+
+// inJSON wants what any terminal and any parser takes for what it is.
+func inJSON(t *testing.T, text string) {
+	t.Helper()
+	assert.True(t, json.Valid([]byte(text)))
+	for _, c := range text {
+		assert.True(t, c == '\n' || unicode.IsPrint(c), "%q", c)
+	}
+	assert.NotContains(t, text, "<script", "it may be put into a page")
 }
 
 func printable(t *testing.T, text string) {
