@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -77,6 +78,21 @@ func removed(text, want string) (parts []string) {
 		at += end + len(next)
 	}
 	return parts
+}
+
+// forms are what a text looks like in the sinks: as it is, in JSON of either kind,
+// twice so, and in HTML.
+func forms(t *testing.T, text string) []string {
+	var strict bytes.Buffer
+	e := json.NewEncoder(&strict)
+	e.SetEscapeHTML(false)
+	require.NoError(t, e.Encode(text))
+	once := strings.Trim(strict.String(), "\"\n")
+	safe, err := json.Marshal(text)
+	require.NoError(t, err)
+	twice, err := json.Marshal(once)
+	require.NoError(t, err)
+	return []string{text, once, strings.Trim(string(safe), `"`), strings.Trim(string(twice), `"`), template.HTMLEscapeString(text)}
 }
 
 // leaky says what it should not in every way a tool can.
@@ -165,8 +181,10 @@ func TestNoSecretLeavesBySinks(t *testing.T) {
 		assert.Greater(t, len(text), 1000, "%s recorded nothing", sink)
 		for _, s := range all {
 			for _, part := range s.parts {
-				if at := strings.Index(text, part); at >= 0 {
-					t.Errorf("%q is in %s:\n%s\nfrom\n%s", part, sink, text[max(0, at-200):min(len(text), at+200)], s.text)
+				for _, form := range forms(t, part) {
+					if at := strings.Index(text, form); at >= 0 {
+						t.Errorf("%q is in %s:\n%s\nfrom\n%s", part, sink, text[max(0, at-200):min(len(text), at+200)], s.text)
+					}
 				}
 			}
 		}
