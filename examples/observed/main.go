@@ -1,10 +1,12 @@
 // Command observed puts four tools under a minute of mixed load and shows all
 // that can be seen of it: a few spans, metrics for Prometheus on
 // http://127.0.0.1:9464/metrics, alerts of a Monitor, and in the end the report of
-// what a store has kept. In the second third of the time the service behind the
-// tools misbehaves.
+// what a store has kept, with the story of one call that failed. In the second third
+// of the time the service behind the tools misbehaves.
 //
-//	go run . -for 1m -html report.html
+//	go run ./examples/observed -for 1m -html report.html -store events.db
+//
+// With -store the events stay, for toolguard report and toolguard trace.
 package main
 
 import (
@@ -19,6 +21,7 @@ import (
 	"time"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/observe/eventstore/dial"
 	"github.com/toolguard-go/toolguard/observe/eventstore/report"
 )
 
@@ -36,20 +39,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	listen := flags.String("listen", "127.0.0.1:9464", "where Prometheus finds the metrics")
 	length := flags.Duration("for", time.Minute, "how long the load lasts")
 	html := flags.String("html", "", "also write the report as a page to this file")
+	store := flags.String("store", "", "keep the events in this file; if empty, they are gone in the end")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "observed")
+	if *store == "" {
+		dir, err := os.MkdirTemp("", "observed")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		*store = filepath.Join(dir, "events.db")
+	}
+	s, err := start(ctx, config{listen: *listen, store: *store, spans: stdout, alert: func(a toolguard.Alert) { announce(stdout, a) }})
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	store := filepath.Join(dir, "events.db")
-	s, err := start(ctx, config{listen: *listen, store: store, spans: stdout, alert: func(a toolguard.Alert) { announce(stdout, a) }})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, "metrics on %s, load for %v\n", s.url, *length)
+	fmt.Fprintf(stdout, "metrics on %s, load for %v; a few spans as JSON, and alerts, follow\n", s.url, *length)
 	misbehave := func(on bool) *time.Timer {
 		after := *length / 3
 		if !on {
@@ -65,21 +71,44 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := s.stop(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	return s.show(ctx, store, *html, stdout, stderr)
+	return s.show(ctx, *store, *html, stdout, stderr)
 }
 
-// show ends with the report, by the command that toolguard report is.
+// show ends with the report and a trace, by the commands that toolguard report and
+// toolguard trace are.
 func (o *observed) show(ctx context.Context, store, html string, stdout, stderr io.Writer) error {
-	fmt.Fprintln(stdout)
 	journal := func(context.Context, string) (toolguard.Journal, error) { return o.journal, nil }
 	args := []string{"-store", store, "-period", "10m", "-journal", "in memory"}
 	if html != "" {
 		args = append(args, "-html", html)
 	}
+	fmt.Fprintln(stdout)
 	if report.Run(ctx, args, stdout, stderr, journal) != 0 {
 		return errors.New("no report")
 	}
+	name, err := failure(ctx, store)
+	if err != nil || name == "" {
+		return err
+	}
+	fmt.Fprintf(stdout, "\nWhat happened in %s, as toolguard trace tells it:\n\n", name)
+	if report.RunTrace(ctx, []string{"-store", store, "-journal", "in memory", name}, stdout, stderr, journal) != 0 {
+		return errors.New("no trace")
+	}
 	return nil
+}
+
+// failure returns a failed call of the tool that failed most, "" if none did.
+func failure(ctx context.Context, store string) (string, error) {
+	s, err := dial.Read(ctx, store)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	r, err := report.Build(ctx, s, report.Options{From: time.Now().Add(-10 * time.Minute), To: time.Now()})
+	if err != nil || len(r.Tools) == 0 || len(r.Tools[0].Newest) == 0 {
+		return "", err
+	}
+	return r.Tools[0].Newest[0].Name, nil
 }
 
 func announce(to io.Writer, a toolguard.Alert) {

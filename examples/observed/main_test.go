@@ -22,8 +22,10 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
 	page := filepath.Join(t.TempDir(), "report.html")
-	require.NoError(t, run(t.Context(), []string{"-listen", "127.0.0.1:0", "-for", "3s", "-html", page}, &out, &errs), errs.String())
-	for _, want := range []string{"metrics on http://127.0.0.1:", "TOOL ", "all tools", "refund", "newest failures"} {
+	kept := filepath.Join(t.TempDir(), "events.db")
+	require.NoError(t, run(t.Context(), []string{"-listen", "127.0.0.1:0", "-for", "3s", "-html", page, "-store", kept}, &out, &errs), errs.String())
+	assert.FileExists(t, kept)
+	for _, want := range []string{"metrics on http://127.0.0.1:", "calls failed: ", "TOOL ", "all tools", "refund", "newest failures", "Where did it fail?"} {
 		assert.Contains(t, out.String(), want)
 	}
 	text, err := os.ReadFile(page)

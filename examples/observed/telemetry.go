@@ -19,7 +19,7 @@ import (
 )
 
 // spanShare is the share of traces that is written out: a minute has thousands.
-const spanShare = 0.002
+const spanShare = 0.001
 
 // telemetry is OpenTelemetry as a program sets it up: spans to a writer, metrics
 // for Prometheus to fetch.
@@ -32,7 +32,7 @@ type telemetry struct {
 }
 
 func newTelemetry(listen string, spans io.Writer) (*telemetry, error) {
-	exporter, err := stdouttrace.New(stdouttrace.WithWriter(spans), stdouttrace.WithPrettyPrint())
+	exporter, err := stdouttrace.New(stdouttrace.WithWriter(spans))
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func attemptLines(r *eventstore.Record) []Line {
 		end = fmt.Sprintf("attempt %d is given up after %s and still runs: %s", r.Attempt, took(r.Duration), result(r))
 	}
 	if r.Requests > 0 {
-		end += fmt.Sprintf("; %d requests recorded", r.Requests)
+		end += fmt.Sprintf("; HTTP requests recorded: %d", r.Requests)
 	}
 	lines = append(lines, Line{r.Time, "tool", end, rankEnd})
 	for _, t := range r.Transitions {
