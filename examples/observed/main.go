@@ -71,14 +71,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := s.stop(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	return s.show(ctx, *store, *html, stdout, stderr)
+	return s.show(ctx, *store, *html, *length+10*time.Second, stdout, stderr)
 }
 
 // show ends with the report and a trace, by the commands that toolguard report and
 // toolguard trace are.
-func (o *observed) show(ctx context.Context, store, html string, stdout, stderr io.Writer) error {
+func (o *observed) show(ctx context.Context, store, html string, period time.Duration, stdout, stderr io.Writer) error {
 	journal := func(context.Context, string) (toolguard.Journal, error) { return o.journal, nil }
-	args := []string{"-store", store, "-period", "10m", "-journal", "in memory"}
+	args := []string{"-store", store, "-period", period.String(), "-journal", "in memory"}
 	if html != "" {
 		args = append(args, "-html", html)
 	}
@@ -86,7 +86,7 @@ func (o *observed) show(ctx context.Context, store, html string, stdout, stderr 
 	if report.Run(ctx, args, stdout, stderr, journal) != 0 {
 		return errors.New("no report")
 	}
-	name, err := failure(ctx, store)
+	name, err := failure(ctx, store, period)
 	if err != nil || name == "" {
 		return err
 	}
@@ -98,13 +98,13 @@ func (o *observed) show(ctx context.Context, store, html string, stdout, stderr 
 }
 
 // failure returns a failed call of the tool that failed most, "" if none did.
-func failure(ctx context.Context, store string) (string, error) {
+func failure(ctx context.Context, store string, period time.Duration) (string, error) {
 	s, err := dial.Read(ctx, store)
 	if err != nil {
 		return "", err
 	}
 	defer s.Close()
-	r, err := report.Build(ctx, s, report.Options{From: time.Now().Add(-10 * time.Minute), To: time.Now()})
+	r, err := report.Build(ctx, s, report.Options{From: time.Now().Add(-period), To: time.Now()})
 	if err != nil || len(r.Tools) == 0 || len(r.Tools[0].Newest) == 0 {
 		return "", err
 	}

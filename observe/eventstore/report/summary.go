@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // summary says in sentences what a reader in a hurry should know.
 func (r *Report) summary() (said []string) {
@@ -12,10 +15,8 @@ func (r *Report) summary() (said []string) {
 	if worst := &r.Tools[0]; worst.Failures > 0 && len(r.Tools) > 1 {
 		say("%s failed most: in %s of %s, mostly with %s.", shown(worst.Tool, 40), number(worst.Failures), calls(worst.Calls), shown(worst.cause(), 40))
 	}
-	for i, l := range r.breakers {
-		if l.trips > 0 && i < 3 {
-			say("The breaker of %s opened %s: calls were refused meanwhile.", shown(l.tool, 40), times(l.trips))
-		}
+	if opened := r.opened(); opened != "" {
+		say("Breakers opened, and calls were refused meanwhile: %s.", opened)
 	}
 	switch {
 	case r.All.Unknown == 0:
@@ -28,6 +29,17 @@ func (r *Report) summary() (said []string) {
 		say("%s may have had an effect or not; of %d nobody knows yet.", calls(r.All.Unknown), r.All.UnknownNow)
 	}
 	return said
+}
+
+// opened lists the tools whose breakers opened, those that did so most.
+func (r *Report) opened() string {
+	var all []string
+	for _, l := range r.breakers {
+		if l.trips > 0 && len(all) < 3 {
+			all = append(all, shown(l.tool, 40)+" "+times(l.trips))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // compared says what the rate is like beside that of the period before.
