@@ -81,7 +81,8 @@ frame.onload = () => {
     shapeContrast: Math.min(...[...d.querySelectorAll("rect")].map(e => contrast(w.getComputedStyle(e).fill))),
     charts: [...d.querySelectorAll("svg")].filter(e => e.getBoundingClientRect().width > 200 && e.getBoundingClientRect().height >= 20 && e.querySelector("rect,path")).length,
     black: [...d.querySelectorAll("rect,path")].filter(e => w.getComputedStyle(e).fill === "rgb(0, 0, 0)").length,
-    collisions, dark: ground < .2, scripts: d.scripts.length, height: root.scrollHeight,
+    cut: [...d.querySelectorAll(".examples,.codes")].filter(e => e.getClientRects().length && e.parentElement.scrollWidth > e.parentElement.clientWidth).length,
+    sentences: d.querySelectorAll(".said li").length, collisions, dark: ground < .2, scripts: d.scripts.length, height: root.scrollHeight,
   });
 };
 frame.srcdoc = %s;
@@ -90,6 +91,7 @@ frame.srcdoc = %s;
 type measured struct {
 	Overflow, Smallest, Contrast, ShapeContrast, Height float64
 	Shapes, Charts, Black, Collisions, Scripts          int
+	Cut, Sentences                                      int
 	Dark                                                bool
 }
 
@@ -131,6 +133,8 @@ func TestThePageInABrowser(t *testing.T) {
 				assert.Greater(t, m.Shapes, 60)
 				assert.Zero(t, m.Black, "shapes without a colour")
 				assert.Zero(t, m.Collisions, "labels over each other")
+				assert.Zero(t, m.Cut, "examples that have to be pulled sideways")
+				assert.Equal(t, 4, m.Sentences, "of the summary")
 				assert.Zero(t, m.Scripts)
 				shot := filepath.Join(t.ArtifactDir(), fmt.Sprintf("report-%s-%d.png", name, width))
 				chrome(t, "--blink-settings=preferredColorScheme="+scheme, fmt.Sprintf("--window-size=%d,%d", width, int(m.Height)), "--screenshot="+shot, "file://"+file)
