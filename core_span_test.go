@@ -91,6 +91,27 @@ func TestASpanStartsWhenItIsLookedFor(t *testing.T) {
 	})
 }
 
+// Whoever comes first asks: what the tool left running, or the delivery of the event.
+func TestASpanStartsOnceWhoeverAsks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := &lateSpans{}
+		var all sync.WaitGroup
+		g := guardOf(t, toolOf(toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+			for range 4 {
+				all.Go(func() { assert.Equal(t, "/call/attempt", ctx.Value(spanMark{})) })
+			}
+			return toolguard.Result{}, nil
+		}), &toolguard.Options{Observer: l})
+		for range 200 {
+			assert.True(t, do(g).OK)
+		}
+		all.Wait()
+		assert.Len(t, l.starts, 400)
+		assert.Len(t, l.story, 800, "and ends once")
+		assert.Zero(t, g.Stats().LostEvents)
+	})
+}
+
 // The call's own span can be looked for before there is an attempt.
 func TestAChecksSpanIsTheCalls(t *testing.T) {
 	bubble(t, func(t *testing.T) {
