@@ -99,7 +99,9 @@ func (j *MemoryJournal) put(old *memoryEntry, e *Entry) {
 		j.made++
 		old = &memoryEntry{serial: j.made}
 		old.Created = e.Created
-		j.newest[e.Group] = e.Key
+		if top := j.find(j.newest[e.Group]); top == nil || top.Generation <= e.Generation {
+			j.newest[e.Group] = e.Key
+		}
 	}
 	e.Created = old.Created
 	old.Entry = *e
@@ -175,7 +177,12 @@ func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
 		return nil, err
 	}
 	found := j.matching(&q)
-	slices.SortFunc(found, func(a, b *memoryEntry) int { return cmp.Compare(b.serial, a.serial) })
+	slices.SortFunc(found, func(a, b *memoryEntry) int {
+		if q.Group != "" && a.Generation != b.Generation {
+			return cmp.Compare(b.Generation, a.Generation)
+		}
+		return cmp.Compare(b.serial, a.serial)
+	})
 	found = found[min(max(q.Skip, 0), len(found)):]
 	found = found[:min(len(found), cmp.Or(max(q.Limit, 0), 100))]
 	at := time.Now()
