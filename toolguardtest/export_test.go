@@ -22,6 +22,14 @@ func of[S any](s S, list []obligation[S]) (all []Obligation) {
 // JournalObligations and the others are what the suites check.
 func JournalObligations(s JournalSuite) []Obligation { return of(s, journalObligations) }
 
+// FullJournalValues are what the suite writes.
+func FullJournalValues() []any {
+	return []any{full("k", toolguard.StatePending), line("k", "why")}
+}
+
+// CheckStoreFault is what the suite makes of a fault.
+func CheckStoreFault(f StoreFault, t testing.TB) { f.check(JournalSuite{}, t) }
+
 func AdapterObligations(s AdapterSuite) []Obligation { return of(s, adapterObligations) }
 
 func ToolObligations(f func(testing.TB) toolguard.Tool, args ...string) []Obligation {

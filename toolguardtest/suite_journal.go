@@ -20,8 +20,10 @@ type JournalSuite struct {
 	// has it. If nil, the journal has none: it is lost with the process.
 	Again func(t testing.TB, j toolguard.Journal) toolguard.Journal
 	// Bubble runs each obligation in a bubble of [testing/synctest]: for journals in
-	// memory. Others take a few seconds, because leases have to pass.
+	// memory. Others take some ten seconds, because leases have to pass.
 	Bubble bool
+	// Faults are what may happen to the store: each is let happen, and mended.
+	Faults []StoreFault
 }
 
 // TestJournal checks what a [toolguard.Journal] owes:
@@ -40,17 +42,26 @@ type JournalSuite struct {
 //   - Records come in their order, by key, a page at a time;
 //   - Prune deletes what is settled and old, with its records, and nothing else;
 //   - what it returns is a copy;
-//   - a context that has ended ends every method, with an error;
+//   - a context that has ended ends every method, with an error that wraps its own, and
+//     nothing is written;
 //   - with two ways to one store all of this holds between them, and what was written
 //     is there in the other;
 //   - guards on it run an action once, whatever the race, and never run over a
-//     claim that was lost.
+//     claim that was lost;
+//   - guards on it run nothing whose intent is not written, and nothing twice, whichever
+//     use of the journal fails, hangs, or is done without an answer;
+//   - during each of Faults errors come soon and say what is wrong; afterwards what was
+//     acknowledged is there, what was not is there whole or not at all, and no action
+//     has run without its intent, or twice.
 func TestJournal(t *testing.T, s JournalSuite) {
 	t.Helper()
 	if s.Open == nil {
 		t.Fatalf("toolguardtest: TestJournal has no journal: set JournalSuite.Open to a function that returns an empty one")
 	}
 	meet(t, s, s.Bubble, journalObligations)
+	for _, f := range s.Faults {
+		meet(t, s, s.Bubble, []obligation[JournalSuite]{{"fault: " + f.Name, f.check}})
+	}
 }
 
 var journalObligations = []obligation[JournalSuite]{
@@ -64,6 +75,7 @@ var journalObligations = []obligation[JournalSuite]{
 	{"writes of different keys do not disturb each other", on((*journalTest).manyKeys)},
 	{"keys are any text of 1 to 512 bytes", on((*journalTest).keys)},
 	{"Scan finds by every field", on((*journalTest).scanFields)},
+	{"Scan finds by fields together", on((*journalTest).scanTogether)},
 	{"Scan is newest first, a page at a time", on((*journalTest).scanPages)},
 	{"Scan finds the latest generation of a group", on((*journalTest).scanGroup)},
 	{"Take hands out what is due, longest due first", on((*journalTest).takeDue)},
@@ -79,6 +91,8 @@ var journalObligations = []obligation[JournalSuite]{
 	{"two processes race for one key", on((*journalTest).twoProcesses)},
 	{"guards on it run an action once", on((*journalTest).oneEffect)},
 	{"guards on it never run over a lost claim", on((*journalTest).lostClaim)},
+	{"guards on it run nothing twice, whichever use of it fails", on((*journalTest).anyFault)},
+	{"guards on it tell of a result that is too large to keep", on((*journalTest).largeResult)},
 }
 
 // journalTest is one obligation under test.
@@ -123,7 +137,7 @@ func full(key string, state toolguard.State) toolguard.Entry {
 		CallID: "call_1", Digest: toolguard.Digest{1, 2, 3}, ApprovalDigest: toolguard.Digest{4, 5, 6},
 		Args:   json.RawMessage(`{ "b": 9007199254740993, "a": 1.50,  "t": "caf\u00e9 <b> 'q'" }`),
 		Result: json.RawMessage(`{"z":1,"a":[ 1, 2 ]}`), Code: "connection_lost", Attempts: 2,
-		Approval: &toolguard.Approval{By: "bob", Why: "it's \"fine\"", Digest: toolguard.Digest{7}, SchemaDigest: "x", ToolVersion: "1", Policy: "p1", Edited: true},
+		Approval: &toolguard.Approval{By: "bob", Why: "it's \"fine\"", Digest: toolguard.Digest{7}, SchemaDigest: "x", ToolVersion: "1", Policy: "p1", Edited: true, Doubt: true},
 		Linked:   "other", Owner: "o.1", Checks: 4, Due: 90 * time.Second,
 	}
 }

@@ -34,6 +34,40 @@ func (x *journalTest) scanFields() {
 	}
 }
 
+// scanTogether asks for one and several fields, pages included, and holds the answers
+// against Query.Matches.
+func (x *journalTest) scanTogether() {
+	states := []toolguard.State{toolguard.StatePending, toolguard.StateParked, toolguard.StateSucceeded}
+	var all []toolguard.Entry // newest first
+	for i := range 24 {
+		pick := func(bit int) string { return string(rune('a' + i>>bit&1)) }
+		e := bare(fmt.Sprintf("k%02d", i), states[i%3])
+		e.Group, e.Generation, e.Tool = "g"+pick(0), i, "t"+pick(1)
+		e.Scope = toolguard.Scope{Tenant: "n" + pick(2), Session: "s" + pick(3), Run: "r" + pick(1)}
+		x.insert(e)
+		all = append([]toolguard.Entry{e}, all...)
+	}
+	for _, q := range []toolguard.Query{
+		{}, {Key: "k05"}, {Key: "none"}, {Group: "ga"}, {Tenant: "nb"}, {Session: "sb"}, {Run: "ra"}, {Tool: "tb"},
+		{States: states[1:2]}, {States: states[:2]}, {States: states[1:]}, {States: []toolguard.State{toolguard.StateAborted}},
+		{Key: "k05", Group: "gb"}, {Key: "k05", Group: "ga"}, {Key: "k05", States: states[1:2]},
+		{Group: "ga", Tenant: "na", Session: "sa", Run: "ra", Tool: "ta", States: states[:2]},
+		{Limit: 3}, {Skip: 5, Limit: 3}, {Skip: 23}, {Skip: 24}, {Skip: -1, Limit: -1}, {Tool: "ta", Skip: 2, Limit: 2}, {Group: "gb", Limit: 1},
+	} {
+		var want []string
+		for _, e := range all {
+			if q.Matches(&e) {
+				want = append(want, e.Key)
+			}
+		}
+		want = want[min(max(q.Skip, 0), len(want)):]
+		if q.Limit > 0 {
+			want = want[:min(q.Limit, len(want))]
+		}
+		x.wantKeys(fmt.Sprintf("Scan by %+v", q), x.scan(q), want...)
+	}
+}
+
 func (x *journalTest) scanPages() {
 	const n = 120
 	for i := range n {
@@ -57,10 +91,15 @@ func (x *journalTest) scanGroup() {
 		e.Group, e.Generation = "group", i
 		x.insert(e)
 	}
-	other := bare("other", toolguard.StatePending)
-	x.insert(other)
+	for i, key := range []string{"later generation", "made later"} {
+		e := bare(key, toolguard.StatePending)
+		e.Group, e.Generation = "other", 200-i
+		x.insert(e)
+	}
 	x.wantKeys("the latest generation", x.scan(toolguard.Query{Group: "group", Limit: 1}), "third")
 	x.wantKeys("the group", x.scan(toolguard.Query{Group: "group"}), "third", "second", "first")
+	x.wantKeys("a group whose highest generation was made first", x.scan(toolguard.Query{Group: "other"}), "later generation", "made later")
+	x.wantKeys("its latest generation", x.scan(toolguard.Query{Group: "other", Limit: 1}), "later generation")
 	x.wantKeys("a group nobody has", x.scan(toolguard.Query{Group: "nobody", Limit: 1}))
 }
 
@@ -81,19 +120,35 @@ func (x *journalTest) take(n int, hold time.Duration) []toolguard.Entry {
 
 func (x *journalTest) takeDue() {
 	x.due("never", toolguard.StatePending, 0)
+	x.due("beyond what can be counted", toolguard.StatePending, 1<<63-1)
+	x.due("settled", toolguard.StateSucceeded, time.Millisecond)
 	x.due("later", toolguard.StatePending, time.Hour)
 	x.due("third", toolguard.StateUnknown, 60*time.Millisecond)
 	x.due("second", toolguard.StateAwaiting, 30*time.Millisecond)
 	x.due("first", toolguard.StateParked, time.Millisecond)
 	time.Sleep(150 * time.Millisecond)
 	x.wantKeys("Take of nothing", x.take(0, time.Hour))
-	x.wantKeys("Take of two", x.take(2, time.Hour), "first", "second")
+	two := x.take(2, time.Hour)
+	x.wantKeys("Take of two", two, "first", "second")
+	x.heldFor(two[0], time.Hour)
 	x.wantKeys("Take of the rest", x.take(10, time.Hour), "third")
 	x.wantKeys("Take when nothing is due", x.take(10, time.Hour))
 	for key, want := range map[string]toolguard.State{"first": toolguard.StateParked, "second": toolguard.StateAwaiting, "third": toolguard.StateUnknown, "later": toolguard.StatePending} {
 		if e := x.read(key); e.State != want || e.Token != 1 {
 			x.Errorf("toolguardtest: after Take %q is %v with token %d, want %v and 1: only who is pending gets another", key, e.State, e.Token, want)
 		}
+	}
+}
+
+// heldFor expects an entry that was taken to be due after hold, there and where it is
+// stored.
+func (x *journalTest) heldFor(e toolguard.Entry, hold time.Duration) {
+	x.Helper()
+	if due := e.Updated.Add(e.Due).Sub(e.Read); due < hold-time.Millisecond || due > hold+time.Second {
+		x.Errorf("toolguardtest: an entry that was taken for %v is due %v later: Due counts from Updated on", hold, due)
+	}
+	if stored := x.read(e.Key); stored.Due != e.Due || !stored.Updated.Equal(e.Updated) {
+		x.Errorf("toolguardtest: Take says due %v after %v, stored is %v after %v", e.Due, e.Updated, stored.Due, stored.Updated)
 	}
 }
 
@@ -108,6 +163,9 @@ func (x *journalTest) takeFences() {
 	}
 	if stored := x.read("k"); stored.Token != held.Token+1 {
 		x.Errorf("toolguardtest: Take returned token %d, stored is %d", got[0].Token, stored.Token)
+	}
+	if !got[0].Updated.Equal(held.Updated) || !got[0].Created.Equal(held.Created) {
+		x.Errorf("toolguardtest: Take changes Created or Updated, from %v to %v: nothing was written", held.Updated, got[0].Updated)
 	}
 	want := e
 	want.Token, want.Due = got[0].Token, got[0].Due
@@ -137,9 +195,14 @@ func (x *journalTest) prunes() {
 	for _, s := range settled {
 		x.insert(bare(s.String(), s), line(s.String(), "one"))
 	}
-	x.must(x.j.Append(x.ctx(), line("", "of no entry")), "Append")
+	x.must(x.j.Append(x.ctx(), line("", "of no entry"), line("nobody's", "of no entry")), "Append")
+	n, err := x.j.Prune(x.ctx(), time.Hour)
+	x.must(err, "Prune")
+	if left := len(x.scan(toolguard.Query{})); n != 0 || left != len(settled) {
+		x.Errorf("toolguardtest: Prune of what is an hour old says that it deleted %d entries that are young; %d are left", n, left)
+	}
 	time.Sleep(60 * time.Millisecond)
-	n, err := x.j.Prune(x.ctx(), 30*time.Millisecond)
+	n, err = x.j.Prune(x.ctx(), 30*time.Millisecond)
 	x.must(err, "Prune")
 	if left := x.scan(toolguard.Query{}); n != len(settled) || len(left) != 0 {
 		x.Errorf("toolguardtest: Prune says that it deleted %d of %d entries; left are %q", n, len(settled), keysOf(left))

@@ -3,8 +3,11 @@ package toolguardtest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,6 +168,14 @@ var journalMutants = map[string]func(j *brokenJournal){
 			return j.Journal.Scan(ctx, q)
 		}
 	},
+	"Scan finds by fields together": func(j *brokenJournal) {
+		j.scan = func(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
+			if q.Group != "" {
+				q.Key = ""
+			}
+			return j.Journal.Scan(ctx, q)
+		}
+	},
 	"Scan is newest first, a page at a time": func(j *brokenJournal) {
 		j.scan = func(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
 			found, err := j.Journal.Scan(ctx, q)
@@ -261,6 +272,25 @@ var journalMutants = map[string]func(j *brokenJournal){
 			}), err
 		}
 	},
+	"guards on it run nothing twice, whichever use of it fails": func(j *brokenJournal) { // it says yes, and writes later
+		j.write = func(ctx context.Context, was toolguard.Version, e toolguard.Entry, r ...toolguard.Record) (toolguard.Entry, bool, error) {
+			if e.State == toolguard.StatePending {
+				return e, true, nil
+			}
+			return j.Journal.Write(ctx, toolguard.Version{}, e, r...)
+		}
+	},
+	"guards on it tell of a result that is too large to keep": func(j *brokenJournal) {
+		j.scan = func(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
+			found, err := j.Journal.Scan(ctx, q)
+			for i := range found {
+				if len(found[i].Result) == 0 {
+					found[i].Result = json.RawMessage(`{"text":""}`) // a column that is never NULL
+				}
+			}
+			return found, err
+		}
+	},
 	"what was written is there in another process": func(j *brokenJournal) {
 		j.scan = func(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
 			return nil, nil
@@ -333,3 +363,137 @@ func TestJournalSuiteSaysWhatToDo(t *testing.T) {
 type durableJournal struct{ toolguard.Journal }
 
 func (durableJournal) Durability() toolguard.Durability { return toolguard.DurabilityDisk }
+
+// What the suite writes has something in every field, so that a store which forgets a
+// new one is noticed.
+func TestWhatTheSuiteWritesIsFull(t *testing.T) {
+	t.Parallel()
+	for _, v := range tgt.FullJournalValues() {
+		assertFull(t, reflect.ValueOf(v), reflect.TypeOf(v).Name())
+	}
+}
+
+func assertFull(t *testing.T, v reflect.Value, name string) {
+	t.Helper()
+	for i := range v.NumField() {
+		field, value := v.Type().Field(i), v.Field(i)
+		switch {
+		case value.Type() == reflect.TypeFor[time.Time]() || field.Name == "Seq": // the store's
+		case value.IsZero():
+			t.Errorf("%s.%s is empty", name, field.Name)
+		case value.Kind() == reflect.Pointer:
+			assertFull(t, value.Elem(), name+"."+field.Name)
+		case value.Kind() == reflect.Struct:
+			assertFull(t, value, name+"."+field.Name)
+		}
+	}
+}
+
+// storeFaults are of a sound journal that refuses for a while; each but the first is
+// then wrong in one way, named by what the suite says of it.
+var storeFaults = map[string]func(f *tgt.FaultyJournal, broken *atomic.Bool){
+	"": func(*tgt.FaultyJournal, *atomic.Bool) {},
+	"breaks breaks nothing": func(f *tgt.FaultyJournal, _ *atomic.Bool) {
+		f.Fault = nil
+	},
+	"want one of": func(f *tgt.FaultyJournal, broken *atomic.Bool) { // an error that says nothing
+		inner := f.Journal
+		f.Journal, f.Fault = &brokenJournal{Journal: inner, write: func(ctx context.Context, was toolguard.Version, e toolguard.Entry, r ...toolguard.Record) (toolguard.Entry, bool, error) {
+			if broken.Load() {
+				return toolguard.Entry{}, false, errors.New("it did not work")
+			}
+			return inner.Write(ctx, was, e, r...)
+		}}, nil
+	},
+	"which was acknowledged, is there: false": func(f *tgt.FaultyJournal, broken *atomic.Bool) { // it says yes to what it loses
+		inner := f.Journal
+		f.Journal = &brokenJournal{Journal: inner, write: func(ctx context.Context, was toolguard.Version, e toolguard.Entry, r ...toolguard.Record) (toolguard.Entry, bool, error) {
+			if e.Key == "during0" {
+				return e, true, nil
+			}
+			return inner.Write(ctx, was, e, r...)
+		}}
+		fault := f.Fault
+		f.Fault = func(u tgt.JournalUse) tgt.JournalFault {
+			if u.N <= 11 {
+				return tgt.JournalWorks
+			}
+			return fault(u)
+		}
+	},
+	"whose write failed, is there: true, with 0 of 2 records": func(f *tgt.FaultyJournal, broken *atomic.Bool) { // half of it
+		inner := f.Journal
+		f.Journal, f.Fault = &brokenJournal{Journal: inner, write: func(ctx context.Context, was toolguard.Version, e toolguard.Entry, r ...toolguard.Record) (toolguard.Entry, bool, error) {
+			if broken.Load() {
+				_, _, _ = inner.Write(ctx, was, e)
+				return toolguard.Entry{}, false, tgt.ErrJournal
+			}
+			return inner.Write(ctx, was, e, r...)
+		}}, nil
+	},
+	"the tool ran, and its intent is not in the journal": func(f *tgt.FaultyJournal, broken *atomic.Bool) {
+		inner := f.Journal
+		f.Journal, f.Fault = &brokenJournal{Journal: inner, write: func(ctx context.Context, was toolguard.Version, e toolguard.Entry, r ...toolguard.Record) (toolguard.Entry, bool, error) {
+			switch {
+			case !broken.Load():
+				return inner.Write(ctx, was, e, r...)
+			case e.Tool == "refund" && e.Scope.Run != "":
+				return e, true, nil
+			}
+			return toolguard.Entry{}, false, tgt.ErrJournal
+		}}, nil
+	},
+	"does not work again": func(f *tgt.FaultyJournal, broken *atomic.Bool) {
+		var ever atomic.Bool
+		f.Fault = func(tgt.JournalUse) tgt.JournalFault {
+			if broken.Load() {
+				ever.Store(true)
+			}
+			if ever.Load() {
+				return tgt.JournalRefuses
+			}
+			return tgt.JournalWorks
+		}
+	},
+	"does not return within": func(f *tgt.FaultyJournal, broken *atomic.Bool) { // it hears no context
+		f.Fault = func(tgt.JournalUse) tgt.JournalFault {
+			if broken.Load() {
+				time.Sleep(time.Minute)
+			}
+			return tgt.JournalWorks
+		}
+	},
+}
+
+// A fault of the store is seen where it does harm.
+func TestStoreFaultsOfTheSuite(t *testing.T) {
+	t.Parallel()
+	for want, change := range storeFaults {
+		t.Run(want, func(t *testing.T) {
+			var broken atomic.Bool
+			f := &tgt.FaultyJournal{Journal: toolguard.NewMemoryJournal(), Fault: func(tgt.JournalUse) tgt.JournalFault {
+				if broken.Load() {
+					return tgt.JournalRefuses
+				}
+				return tgt.JournalWorks
+			}}
+			change(f, &broken)
+			fault := tgt.StoreFault{
+				Name: "a disk that is full",
+				Open: func(testing.TB) (toolguard.Journal, func(), func()) {
+					return f, func() { broken.Store(true) }, func() { broken.Store(false) }
+				},
+				Says: []string{"as the test says"},
+			}
+			synctest.Test(t, func(t *testing.T) {
+				said := failing(t, func(t testing.TB) { tgt.CheckStoreFault(fault, t) })
+				time.Sleep(time.Hour) // what hangs is over then
+				if want == "" {
+					assert.Empty(t, said)
+					return
+				}
+				assertSays(t, said, want)
+			})
+		})
+	}
+}

@@ -3,6 +3,7 @@ package toolguardtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -13,8 +14,17 @@ import (
 
 func (x *journalTest) inserts() {
 	e := full("k", toolguard.StatePending)
-	now := x.insert(e)
+	e.Created, e.Updated, e.Read = time.Unix(1, 0), time.Unix(2, 0), time.Unix(3, 0) // the caller's do not count
+	r := line("k", "one")
+	r.At, r.Seq = time.Unix(4, 0), 77
+	now := x.insert(e, r)
 	x.same("what Write returns", now, e)
+	if before := now.Updated.Add(-time.Hour); now.Created.Before(before) || now.Created.Unix() < 10 || now.Read.Unix() < 10 {
+		x.Errorf("toolguardtest: Created %v, Updated %v and Read %v are the caller's: the store sets them", now.Created, now.Updated, now.Read)
+	}
+	if at := x.audit(toolguard.RecordQuery{Key: "k"})[0]; at.At.Before(now.Created) || at.At.After(now.Read) || at.Seq == 77 {
+		x.Errorf("toolguardtest: a record is of %v with Seq %d, the entry that was written with it of %v: the store stamps both by one clock", at.At, at.Seq, now.Created)
+	}
 	if now.Created.IsZero() || now.Updated.IsZero() || now.Read.IsZero() {
 		x.Errorf("toolguardtest: Write has not stamped Created %v, Updated %v, Read %v", now.Created, now.Updated, now.Read)
 	}
@@ -86,7 +96,8 @@ func (x *journalTest) replaces() {
 func line(key, why string) toolguard.Record {
 	return toolguard.Record{
 		Kind: toolguard.RecordAttempt, Key: key, Token: 1, From: toolguard.StatePending, To: toolguard.StateUnknown, Actor: "guard", Why: why,
-		Tool: "refund", Source: "mcp:pay", ToolVersion: "1", SchemaDigest: "d", Scope: toolguard.Scope{Tenant: "acme", Session: "s"}, CallID: "c",
+		Tool: "refund", Source: "mcp:pay", ToolVersion: "1", SchemaDigest: "d", CallID: "c",
+		Scope:  toolguard.Scope{Tenant: "acme", Principal: "ann", Session: "s", Turn: "t", Run: "r", Step: "st", Model: "m", PromptVersion: "p"},
 		Digest: toolguard.Digest{9}, Args: json.RawMessage(`{"a": 1}`), Attempt: 2, Duration: time.Second, Code: "panic", Outcome: toolguard.OutcomeFailed, Incident: "abc",
 	}
 }
@@ -96,12 +107,14 @@ func (x *journalTest) together() {
 	if n := len(x.audit(toolguard.RecordQuery{Key: "k"})); n != 2 {
 		x.Errorf("toolguardtest: an insert with 2 records left %d", n)
 	}
-	_, ok, err := x.j.Write(x.ctx(), toolguard.Version{Token: 7, State: toolguard.StatePending}, bare("k", toolguard.StateFailed), line("k", "refused"))
-	x.must(err, "Write")
-	if n := len(x.audit(toolguard.RecordQuery{Key: "k"})); ok || n != 2 {
-		x.Errorf("toolguardtest: a write that was refused (%t) left %d records, want 2", !ok, n)
+	for _, was := range []toolguard.Version{{}, {Token: 7, State: toolguard.StatePending}} {
+		_, ok, err := x.j.Write(x.ctx(), was, bare("k", toolguard.StateFailed), line("k", "refused"))
+		x.must(err, "Write")
+		if n := len(x.audit(toolguard.RecordQuery{Key: "k"})); ok || n != 2 {
+			x.Errorf("toolguardtest: a write that was refused (%t) left %d records, want 2", !ok, n)
+		}
 	}
-	if _, _, err = x.j.Write(x.ctx(), first.Version(), bare("k", toolguard.StateFailed), line("k", "three")); err != nil {
+	if _, _, err := x.j.Write(x.ctx(), first.Version(), bare("k", toolguard.StateFailed), line("k", "three")); err != nil {
 		x.must(err, "Write")
 	}
 	if n := len(x.audit(toolguard.RecordQuery{Key: "k"})); n != 3 {
@@ -154,9 +167,12 @@ func (x *journalTest) keys() {
 		}
 	}
 	for _, key := range []string{"", strings.Repeat("x", 513), strings.Repeat("é", 257)} {
-		if _, ok, err := x.j.Write(x.ctx(), toolguard.Version{}, bare(key, toolguard.StatePending)); err == nil {
+		if _, ok, err := x.j.Write(x.ctx(), toolguard.Version{}, bare(key, toolguard.StatePending), line("refused", "one")); err == nil || ok {
 			x.Errorf("toolguardtest: Write takes a key of %d bytes (%t), want an error, as Entry.Check says", len(key), ok)
 		}
+	}
+	if n := len(x.audit(toolguard.RecordQuery{})) + len(x.scan(toolguard.Query{})); n != len(keys) {
+		x.Errorf("toolguardtest: writes with keys that are refused have left something: there are %d entries and records, want %d", n, len(keys))
 	}
 }
 
@@ -192,6 +208,8 @@ func (x *journalTest) records() {
 		"all together":   {toolguard.RecordQuery{Key: "a", After: all[2].Seq, Limit: 2}, "4 6"},
 		"of nobody":      {toolguard.RecordQuery{Key: "c"}, ""},
 		"after the last": {toolguard.RecordQuery{After: all[9].Seq}, ""},
+		"after any":      {toolguard.RecordQuery{Key: "a", After: 1<<64 - 1}, ""},
+		"as many as may": {toolguard.RecordQuery{After: all[6].Seq, Limit: -1}, "7 8 9"},
 	} {
 		var got []string
 		for _, r := range x.audit(row.q) {
@@ -205,7 +223,9 @@ func (x *journalTest) records() {
 
 func (x *journalTest) copies() {
 	e := full("k", toolguard.StatePending)
-	now := x.insert(e, line("k", "one"))
+	record := line("k", "one")
+	now := x.insert(e, record)
+	record.Args[2] = 'X'
 	spoil := func(e *toolguard.Entry) {
 		e.Args[2], e.Result[2] = 'X', 'X'
 		e.Approval.By = "somebody else"
@@ -218,10 +238,12 @@ func (x *journalTest) copies() {
 	found := x.read("k")
 	spoil(&found)
 	x.same("after the caller has changed what Scan returned, the entry", x.read("k"), want)
-	r := x.audit(toolguard.RecordQuery{Key: "k"})
-	r[0].Args[2] = 'X'
-	if again := x.audit(toolguard.RecordQuery{Key: "k"}); string(again[0].Args) != `{"a": 1}` {
-		x.Errorf("toolguardtest: after the caller has changed a record it got, Args of the record are %s", again[0].Args)
+	for _, changed := range []string{"wrote", "got"} {
+		r := x.audit(toolguard.RecordQuery{Key: "k"})
+		if string(r[0].Args) != `{"a": 1}` {
+			x.Errorf("toolguardtest: after the caller has changed a record it %s, Args of the record are %s", changed, r[0].Args)
+		}
+		r[0].Args[2] = 'X'
 	}
 }
 
@@ -242,8 +264,11 @@ func (x *journalTest) ended() {
 	} {
 		var err error
 		within(x, name+" with a context that has ended", func() { err = f() })
-		if err == nil {
-			x.Errorf("toolguardtest: %s with a context that has ended returns no error", name)
+		if !errors.Is(err, context.Canceled) {
+			x.Errorf("toolguardtest: %s with a context that has ended returns the error %v, want one that wraps the context's", name, err)
 		}
+	}
+	if n := len(x.audit(toolguard.RecordQuery{})) + len(x.scan(toolguard.Query{})); n != 1 {
+		x.Errorf("toolguardtest: something was written with a context that had ended: there are %d entries and records, want 1", n)
 	}
 }
