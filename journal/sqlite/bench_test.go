@@ -1,8 +1,6 @@
 package sqlite_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 	"github.com/toolguard-go/toolguard/journal/sqlite"
 )
 
@@ -35,7 +33,7 @@ func BenchmarkCalls(b *testing.B) {
 			for range writers {
 				wg.Go(func() {
 					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-						if err := claimAndSettle(b.Context(), j, fmt.Sprintf("key-%024d", i)); err != nil {
+						if err := storetest.ClaimAndSettle(b.Context(), j, fmt.Sprintf("key-%024d", i)); err != nil {
 							b.Error(err)
 							return
 						}
@@ -49,33 +47,6 @@ func BenchmarkCalls(b *testing.B) {
 			b.ReportMetric(float64(syncCost(b).Nanoseconds())/1e6, "ms/fsync")
 		})
 	}
-}
-
-// claimAndSettle writes what a guard writes for a call of an ordinary size.
-func claimAndSettle(ctx context.Context, j toolguard.Journal, key string) error {
-	e := toolguard.Entry{
-		Key: key, Token: 1, State: toolguard.StatePending, Group: key, Tool: "refund_order", Source: "billing",
-		Scope: toolguard.Scope{Tenant: "acme", Principal: "ann", Session: "session-17", Turn: "turn-3"},
-		Args:  json.RawMessage(`{"order":"` + key + `","amount":"19.90","currency":"EUR","reason":"damaged on arrival"}`),
-		Owner: key, Due: 30 * time.Second,
-	}
-	r := toolguard.Record{
-		Key: key, Token: 1, To: toolguard.StatePending, Actor: "guard", Tool: e.Tool, Source: e.Source, Scope: e.Scope, Args: e.Args,
-	}
-	if err := must(j.Write(ctx, toolguard.Version{}, e, r)); err != nil {
-		return err
-	}
-	was := e.Version()
-	e.State, e.Due, e.Attempts, e.Result = toolguard.StateSucceeded, 0, 1, json.RawMessage(`{"JSON":{"refund":"rf_8812","status":"done"}}`)
-	r.From, r.To, r.Args, r.Outcome = toolguard.StatePending, toolguard.StateSucceeded, nil, toolguard.OutcomeSucceeded
-	return must(j.Write(ctx, was, e, r))
-}
-
-func must(now toolguard.Entry, ok bool, err error) error {
-	if err == nil && !ok {
-		return fmt.Errorf("the entry is %v with token %d", now.State, now.Token)
-	}
-	return err
 }
 
 // syncCost is what appending 8 KiB to a file and syncing it takes, the middle of 200.

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +22,7 @@ import (
 // none of the optional interfaces, as those of the plainest of drivers.
 type staged struct {
 	inner  driver.Driver
+	path   string
 	name   string
 	commit atomic.Pointer[func(driver.Stmt) error]
 }
@@ -64,10 +64,10 @@ func commit(s driver.Stmt) error {
 	return err
 }
 
-func stage(t *testing.T) (*staged, *sqlite.Journal) {
+func stage(t testing.TB) (*staged, *sqlite.Journal) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "j.db")
-	d := &staged{inner: pool(t, path, "").Driver(), name: "file:" + path + "?_pragma=journal_mode(wal)&_pragma=synchronous(full)"}
+	path := newPath(t)
+	d := &staged{inner: pool(t, path, "").Driver(), path: path, name: "file:" + path + "?_pragma=journal_mode(wal)&_pragma=synchronous(full)"}
 	db := sql.OpenDB(d)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return d, newIn(t, db)

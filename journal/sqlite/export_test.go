@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 
 	"github.com/toolguard-go/toolguard"
@@ -11,6 +12,17 @@ func ReadFrom(j *Journal, db *sql.DB) {
 	n := cap(j.readers.idle)
 	_ = j.readers.close()
 	j.readers = newReaders(db, n)
+}
+
+// Set changes a setting of the writing connection, while nobody writes.
+func Set(ctx context.Context, j *Journal, pragma string) error {
+	_, err := j.writer.conn.ExecContext(ctx, pragma)
+	return err
+}
+
+// Hold has the file's write lock while f runs.
+func Hold(ctx context.Context, j *Journal, f func() error) error {
+	return j.writer.do(ctx, func(*transaction) error { return f() })
 }
 
 // Queued is how many changes wait for the writer, the one it works on aside.

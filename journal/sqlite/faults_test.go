@@ -21,7 +21,7 @@ import (
 )
 
 // pool is a *sql.DB as a host would make it.
-func pool(t *testing.T, path, rest string, pragmas ...string) *sql.DB {
+func pool(t testing.TB, path, rest string, pragmas ...string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?"+url.Values{"_pragma": pragmas}.Encode()+rest)
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func pool(t *testing.T, path, rest string, pragmas ...string) *sql.DB {
 
 var good = []string{"busy_timeout(1000)", "journal_mode(wal)", "synchronous(full)"}
 
-func newIn(t *testing.T, db *sql.DB) *sqlite.Journal {
+func newIn(t testing.TB, db *sql.DB) *sqlite.Journal {
 	t.Helper()
 	j, err := sqlite.New(t.Context(), db, nil)
 	require.NoError(t, err)

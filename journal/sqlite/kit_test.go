@@ -8,9 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/journal/sqlite"
 )
+
+func newPath(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "journal.db")
+}
 
 func openAt(t testing.TB, path string) *sqlite.Journal {
 	t.Helper()
@@ -20,13 +24,9 @@ func openAt(t testing.TB, path string) *sqlite.Journal {
 	return j
 }
 
-func openNew(t *testing.T) toolguard.Journal {
-	return openAt(t, filepath.Join(t.TempDir(), "journal.db"))
-}
-
-func TestContract(t *testing.T) {
-	t.Parallel()
-	contract(t, openNew)
+func openNew(t testing.TB) *sqlite.Journal {
+	t.Helper()
+	return openAt(t, newPath(t))
 }
 
 func middle(d []time.Duration) time.Duration {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 	"github.com/toolguard-go/toolguard/journal/sqlite"
 )
 
@@ -53,7 +54,7 @@ func text(t *testing.T, path, query string) (s string) {
 func TestNothingIsStoredTwice(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "j.db")
-	e, r := filled[toolguard.Entry](0), filled[toolguard.Record](0)
+	e, r := storetest.Filled[toolguard.Entry](0), storetest.Filled[toolguard.Record](0)
 	write(t, openAt(t, path), toolguard.Version{}, e, r)
 	for table, want := range map[string][]string{
 		"toolguard_entries": {"tool_version", "schema_digest", "effect", "risk", "call_id", "digest", "approval_digest", "code", "attempts", "approval", "checks"},

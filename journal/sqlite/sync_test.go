@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 	"github.com/toolguard-go/toolguard/journal/sqlite"
 )
 
@@ -30,7 +31,7 @@ func traced(t *testing.T, role, file string, args ...string) (output string, tra
 	require.NoError(t, err)
 	log := filepath.Join(t.TempDir(), "trace")
 	cmd := exec.Command(strace, append(append([]string{"-f", "-o", log}, args...), self)...)
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, fileVariable+"="+file)
+	cmd.Env = storetest.Environment(role, file)
 	out, err := cmd.CombinedOutput()
 	if strings.Contains(string(out), "ptrace") {
 		t.Skipf("strace may not look at a process here: %s", out)
@@ -43,7 +44,7 @@ func traced(t *testing.T, role, file string, args ...string) (output string, tra
 
 // settled is a call that is claimed and settled, and says nothing.
 func settled(j *sqlite.Journal, key string) error {
-	return claimAndSettle(nobody, j, key)
+	return storetest.ClaimAndSettle(nobody, j, key)
 }
 
 // sequentially makes calls one after the other, together by 64 writers.
@@ -155,4 +156,42 @@ func untilPoisoned(j *sqlite.Journal) error {
 	found, _ := j.Scan(nobody, toolguard.Query{States: []toolguard.State{toolguard.StateSucceeded}, Limit: 1000})
 	say(map[string]any{"later": err != nil && strings.Contains(err.Error(), sqlite.ErrPoisoned.Error()), "lost": acknowledged - len(found)})
 	return nil
+}
+
+// A file that may not grow, as with a quota or a file system's limit: what was written
+// until then is there, and what fails says so.
+func TestAFileThatMayNotGrow(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs RLIMIT_FSIZE, and a write beyond it to fail")
+	}
+	path := newPath(t)
+	c := storetest.Begin(t, "too large", path)
+	var said struct {
+		Error              string
+		Acknowledged, Lost int
+	}
+	require.True(t, c.Hear(&said))
+	c.Wait(t)
+	assert.Regexp(t, "toolguard/sqlite: .*(disk I/O error|database or disk is full)", said.Error)
+	assert.NotZero(t, said.Acknowledged)
+	assert.Zero(t, said.Lost)
+	found := scan(t, openAt(t, path), toolguard.Query{States: []toolguard.State{toolguard.StateSucceeded}, Limit: 1 << 20})
+	assert.GreaterOrEqual(t, len(found), said.Acknowledged, "where the file may grow again, all is there")
+}
+
+// untilTooLarge writes until the file may grow no more.
+func untilTooLarge(j *sqlite.Journal) error {
+	if err := limitFiles(512 << 10); err != nil {
+		return err
+	}
+	acknowledged := 0
+	err := error(nil)
+	for ; err == nil; acknowledged++ {
+		err = settled(j, strconv.Itoa(acknowledged))
+	}
+	acknowledged--
+	found, readErr := j.Scan(nobody, toolguard.Query{States: []toolguard.State{toolguard.StateSucceeded}, Limit: 1 << 20})
+	say(map[string]any{"Error": err.Error(), "Acknowledged": acknowledged, "Lost": acknowledged - len(found)})
+	return readErr
 }

@@ -20,6 +20,7 @@ type writer struct {
 	once    sync.Once
 	failure error        // of Close; read after ended
 	broken  error        // what poisoned the journal; the writer's own
+	state   atomic.Int32 // what the writer is at, for whoever has no more patience
 	commits atomic.Int64 // for tests and benchmarks: how well writers share
 }
 
@@ -29,7 +30,15 @@ type change struct {
 	ctx   context.Context
 	apply func(*transaction) error
 	done  chan error
+	begun atomic.Bool // from here on it may be made, whoever waits for it
 }
+
+// States of a writer.
+const (
+	idle int32 = iota
+	keptOut
+	committing
+)
 
 // transaction is what a change sees: the connection, and the instant that all of
 // the transaction is stamped with, taken under the file's write lock.
@@ -77,7 +86,7 @@ func (w *writer) do(ctx context.Context, apply func(*transaction) error) error {
 	select {
 	case w.queue <- c:
 	case <-ctx.Done():
-		return ctx.Err()
+		return w.late(c)
 	case <-w.closing:
 		return ErrClosed
 	}
@@ -85,10 +94,24 @@ func (w *writer) do(ctx context.Context, apply func(*transaction) error) error {
 	case err := <-c.done:
 		return err
 	case <-ctx.Done():
-		return c.outcome(ctx.Err())
+		return c.outcome(w.late(c))
 	case <-w.ended:
 		return c.outcome(ErrClosed)
 	}
+}
+
+// late is the error of a change whose context has ended: it says what held it up, and
+// whether it may be made still.
+func (w *writer) late(c *change) error {
+	switch state := w.state.Load(); {
+	case c.begun.Load():
+		return fmt.Errorf("toolguard/sqlite: the commit takes its time, so that the write may be there or not: %w", c.ctx.Err())
+	case state == keptOut:
+		return fmt.Errorf("toolguard/sqlite: another process holds the file: %w", c.ctx.Err())
+	case state == committing:
+		return fmt.Errorf("toolguard/sqlite: the commit of others takes its time: %w", c.ctx.Err())
+	}
+	return c.ctx.Err()
 }
 
 // outcome prefers what is known to the reason for waiting no longer.
@@ -136,6 +159,7 @@ func (w *writer) close() error {
 // serve commits the change, together with those that are queued once the file's
 // lock is there. It waits for no more to come.
 func (w *writer) serve(first *change) {
+	defer w.state.Store(idle)
 	group, err := w.lock([]*change{first}, true)
 	if err != nil {
 		answer(group, err)
@@ -167,7 +191,7 @@ func (w *writer) lock(group []*change, join bool) ([]*change, error) {
 		if w.broken != nil {
 			return group, w.broken
 		}
-		if group = stillWaiting(group); len(group) == 0 {
+		if group = w.stillWaiting(group); len(group) == 0 {
 			return nil, context.Canceled
 		}
 		err := w.exec("BEGIN IMMEDIATE")
@@ -177,6 +201,7 @@ func (w *writer) lock(group []*change, join bool) ([]*change, error) {
 		if !busy(err) {
 			return group, named(err)
 		}
+		w.state.Store(keptOut)
 		select {
 		case <-w.closing:
 			return group, fmt.Errorf("%w while another process held the file", ErrClosed)
@@ -187,7 +212,7 @@ func (w *writer) lock(group []*change, join bool) ([]*change, error) {
 
 // locked says who is there now that the lock is: some may have left, others come.
 func (w *writer) locked(group []*change, join bool) ([]*change, error) {
-	group = stillWaiting(group)
+	group = w.stillWaiting(group)
 	if join {
 		group = w.joined(group)
 	}
@@ -199,11 +224,11 @@ func (w *writer) locked(group []*change, join bool) ([]*change, error) {
 }
 
 // stillWaiting answers those whose context has ended: nobody listens any more.
-func stillWaiting(group []*change) []*change {
+func (w *writer) stillWaiting(group []*change) []*change {
 	var rest []*change
 	for _, c := range group {
-		if err := c.ctx.Err(); err != nil {
-			c.done <- err
+		if c.ctx.Err() != nil {
+			c.done <- w.late(c)
 			continue
 		}
 		rest = append(rest, c)
@@ -215,7 +240,7 @@ func (w *writer) joined(group []*change) []*change {
 	for len(group) < together {
 		select {
 		case c := <-w.queue:
-			group = append(group, stillWaiting([]*change{c})...)
+			group = append(group, w.stillWaiting([]*change{c})...)
 		default:
 			return group
 		}
@@ -226,6 +251,10 @@ func (w *writer) joined(group []*change) []*change {
 // commit applies the group's changes and commits them. If one of them failed it is
 // guilty, and nothing of the others is wrong.
 func (w *writer) commit(group []*change) (guilty bool, err error) {
+	w.state.Store(committing)
+	for _, c := range group {
+		c.begun.Store(true)
+	}
 	t := &transaction{held: w.conn, at: time.Now().UnixNano()}
 	for _, c := range group {
 		if err := c.apply(t); err != nil {
