@@ -1,8 +1,6 @@
 package postgres_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 	"github.com/toolguard-go/toolguard/journal/postgres"
 )
 
@@ -33,7 +32,7 @@ func BenchmarkCalls(b *testing.B) {
 			require.NoError(b, err)
 			ways := []func(keys []string) func(i int) error{
 				func(keys []string) func(int) error {
-					return func(i int) error { return claimAndSettle(b.Context(), j, keys[i]) }
+					return func(i int) error { return storetest.ClaimAndSettle(b.Context(), j, keys[i]) }
 				},
 				func(keys []string) func(int) error { return bareCalls(b, j, pool, keys) },
 				newKeysOnly(b, pool, schema).calls,
@@ -97,35 +96,6 @@ func inParallel(tb testing.TB, workers, n int, f func(i int) error) {
 	all.Wait()
 }
 
-const (
-	benchArgs   = `{"order":"A-2024-0017","amount":"19.90","currency":"EUR","reason":"damaged on arrival"}`
-	benchResult = `{"JSON":{"refund":"rf_8812","status":"done"}}`
-)
-
-// benchCall is what a guard writes for a call of an ordinary size.
-func benchCall(key string) (claim, settled toolguard.Entry, claimed, done toolguard.Record) {
-	claim = toolguard.Entry{
-		Key: key, Token: 1, State: toolguard.StatePending, Group: key, Tool: "refund_order", Source: "billing",
-		Scope: toolguard.Scope{Tenant: "acme", Principal: "ann", Session: "session-17", Turn: "turn-3"},
-		Args:  json.RawMessage(benchArgs), Owner: key, Due: 30 * time.Second,
-	}
-	claimed = toolguard.Record{
-		Key: key, Token: 1, To: toolguard.StatePending, Actor: "guard", Tool: claim.Tool, Source: claim.Source, Scope: claim.Scope,
-	}
-	settled, done = claim, claimed
-	settled.State, settled.Due, settled.Attempts, settled.Result = toolguard.StateSucceeded, 0, 1, json.RawMessage(benchResult)
-	done.From, done.To, done.Outcome = toolguard.StatePending, toolguard.StateSucceeded, toolguard.OutcomeSucceeded
-	return claim, settled, claimed, done
-}
-
-func claimAndSettle(ctx context.Context, j toolguard.Journal, key string) error {
-	claim, settled, claimed, done := benchCall(key)
-	if err := must(j.Write(ctx, toolguard.Version{}, claim, claimed)); err != nil {
-		return err
-	}
-	return must(j.Write(ctx, claim.Version(), settled, done))
-}
-
 // bareCalls are the journal's two statements without the journal.
 func bareCalls(b *testing.B, j *postgres.Journal, pool *pgxpool.Pool, keys []string) func(i int) error {
 	type statement struct {
@@ -134,7 +104,7 @@ func bareCalls(b *testing.B, j *postgres.Journal, pool *pgxpool.Pool, keys []str
 	}
 	var calls [][2]statement
 	for _, key := range keys {
-		claim, settled, claimed, done := benchCall(key)
+		claim, settled, claimed, done := storetest.Ordinary(key)
 		query, args, err := postgres.Bare(j, toolguard.Version{}, claim, claimed)
 		require.NoError(b, err)
 		settle, settleArgs, err := postgres.Bare(j, claim.Version(), settled, done)
@@ -157,14 +127,16 @@ type keysOnly struct {
 	b             *testing.B
 	pool          *pgxpool.Pool
 	claim, settle string
+	args, result  string
 }
 
 func newKeysOnly(b *testing.B, pool *pgxpool.Pool, schema string) *keysOnly {
 	table := `"` + schema + `".keys`
 	_, err := pool.Exec(b.Context(), "CREATE TABLE "+table+` (key text PRIMARY KEY, digest bytea, state text, token bigint, owner text, lease_until timestamptz, args jsonb, result jsonb)`)
 	require.NoError(b, err)
+	claimed, settled, _, _ := storetest.Ordinary("")
 	return &keysOnly{
-		b: b, pool: pool,
+		b: b, pool: pool, args: string(claimed.Args), result: string(settled.Result),
 		claim: "INSERT INTO " + table + ` AS t (key, digest, state, token, owner, lease_until, args) VALUES ($1, $2, 'pending', 1, $3, now() + interval '30 s', $4)
 			ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key RETURNING digest, state, token, xmax = 0`,
 		settle: "UPDATE " + table + " SET state = 'succeeded', result = $2, lease_until = NULL WHERE key = $1 AND token = $3 AND state = 'pending'",
@@ -177,11 +149,11 @@ func (k *keysOnly) calls(keys []string) func(i int) error {
 		var state string
 		var token int64
 		var fresh bool
-		err := k.pool.QueryRow(k.b.Context(), k.claim, keys[i], make([]byte, 32), keys[i], benchArgs).Scan(&digest, &state, &token, &fresh)
+		err := k.pool.QueryRow(k.b.Context(), k.claim, keys[i], make([]byte, 32), keys[i], k.args).Scan(&digest, &state, &token, &fresh)
 		if err != nil || !fresh {
 			return fmt.Errorf("claim: %t, %w", fresh, err)
 		}
-		tag, err := k.pool.Exec(k.b.Context(), k.settle, keys[i], benchResult, token)
+		tag, err := k.pool.Exec(k.b.Context(), k.settle, keys[i], k.result, token)
 		if err == nil && tag.RowsAffected() != 1 {
 			return fmt.Errorf("settle: %v", tag)
 		}

@@ -3,16 +3,12 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/journal/postgres"
 	"github.com/toolguard-go/toolguard/journal/postgres/internal/pgtest"
 )
@@ -99,52 +95,3 @@ func openWith(t testing.TB, dsn string, opts postgres.Options) *postgres.Journal
 }
 
 func open(t testing.TB) *postgres.Journal { return openIn(t, dsn(t), newSchema(t, dsn(t))) }
-
-// entry is one that somebody would write.
-func entry(key string, state toolguard.State) toolguard.Entry {
-	return toolguard.Entry{Key: key, Token: 1, State: state, Group: "group of " + key, Tool: "refund", Args: json.RawMessage(`{"amount":1}`)}
-}
-
-func write(t testing.TB, j toolguard.Journal, was toolguard.Version, e toolguard.Entry, records ...toolguard.Record) toolguard.Entry {
-	t.Helper()
-	now, ok, err := j.Write(t.Context(), was, e, records...)
-	require.NoError(t, err)
-	require.True(t, ok)
-	return now
-}
-
-// must is a write that has to be made.
-func must(now toolguard.Entry, ok bool, err error) error {
-	if err == nil && !ok {
-		return fmt.Errorf("the entry is %v with token %d", now.State, now.Token)
-	}
-	return err
-}
-
-func scan(t testing.TB, j toolguard.Journal, q toolguard.Query) []toolguard.Entry {
-	t.Helper()
-	found, err := j.Scan(t.Context(), q)
-	require.NoError(t, err)
-	return found
-}
-
-func records(t testing.TB, j toolguard.Journal, q toolguard.RecordQuery) []toolguard.Record {
-	t.Helper()
-	found, err := j.Records(t.Context(), q)
-	require.NoError(t, err)
-	return found
-}
-
-func keysOf(entries []toolguard.Entry) []string {
-	keys := []string{}
-	for _, e := range entries {
-		keys = append(keys, e.Key)
-	}
-	return keys
-}
-
-// unstamped takes out what the store sets.
-func unstamped(e toolguard.Entry) toolguard.Entry {
-	e.Created, e.Updated, e.Read = time.Time{}, time.Time{}, time.Time{}
-	return e
-}

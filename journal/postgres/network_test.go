@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 	"github.com/toolguard-go/toolguard/journal/postgres"
 )
 
@@ -67,7 +68,7 @@ func TestConnectionCutBetweenStatementAndAnswer(t *testing.T) {
 }
 
 // waitUntil looks again and again.
-func waitUntil(t *testing.T, f func() bool) {
+func waitUntil(t testing.TB, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !f(); {
 		require.True(t, time.Now().Before(end), "it does not happen")
@@ -194,7 +195,7 @@ func TestServerRestarts(t *testing.T) {
 				require.NoError(t, s.Restart(t.Context()))
 				close(done)
 				all.Wait()
-				areThere(t, j, acknowledged)
+				storetest.AreThere(t, j, acknowledged)
 			}
 			write(t, j, toolguard.Version{}, entry("after", toolguard.StatePending))
 			t.Logf("%d keys acknowledged, none lost", len(acknowledged))
@@ -211,10 +212,10 @@ func writeThrough(t *testing.T, j toolguard.Journal, done <-chan struct{}, mu *s
 		default:
 		}
 		key := fmt.Sprintf("%p.%d.%d", &i, i, time.Now().UnixNano())
-		err := callOnce(t.Context(), j, key, func(a ack) {
+		err := storetest.Call(t.Context(), j, key, func(s toolguard.State) {
 			mu.Lock()
 			defer mu.Unlock()
-			acknowledged[a.Key] = a.State
+			acknowledged[key] = s
 		})
 		if err != nil && !errors.Is(err, postgres.ErrUnanswered) {
 			assert.ErrorContains(t, err, "no connection")

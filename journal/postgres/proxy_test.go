@@ -22,7 +22,7 @@ type proxy struct {
 	sessions []net.Conn
 }
 
-func newProxy(t *testing.T, dsn string) *proxy {
+func newProxy(t testing.TB, dsn string) *proxy {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
 	require.NoError(t, err)

@@ -17,7 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 	"github.com/toolguard-go/toolguard/journal/postgres"
+	"github.com/toolguard-go/toolguard/toolguardtest"
 )
 
 func poolOf(t testing.TB, dsn string, change func(*pgxpool.Config)) *pgxpool.Pool {
@@ -133,7 +135,12 @@ func TestPoolsOfTheHost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool := poolOf(t, dsn(t), change)
-			contract(t, func(t *testing.T) toolguard.Journal { return newIn(t, pool, newSchema(t, dsn(t))) })
+			inPool := func(t testing.TB) toolguard.Journal { return newIn(t, pool, newSchema(t, dsn(t))) }
+			toolguardtest.TestJournal(t, toolguardtest.JournalSuite{
+				Open:  inPool,
+				Again: func(_ testing.TB, j toolguard.Journal) toolguard.Journal { return j },
+			})
+			storetest.Exact(t, inPool)
 			t.Cleanup(pool.Close)
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 	"github.com/toolguard-go/toolguard/journal/postgres"
 )
 
@@ -22,7 +23,7 @@ func TestSpell(t *testing.T) {
 }
 
 func FuzzSpell(f *testing.F) {
-	for _, s := range strangeTexts {
+	for _, s := range storetest.StrangeTexts {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

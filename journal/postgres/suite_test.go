@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // The journal owes what the users' test kit asks of every journal, with two pools of
-// one database as two machines have them.
+// one database as two machines have them, and whatever happens to the server.
 func TestObligationsOfTheKit(t *testing.T) {
 	t.Parallel()
 	server := dsn(t)
@@ -25,5 +26,6 @@ func TestObligationsOfTheKit(t *testing.T) {
 			schema, _ := schemas.Load(j)
 			return openIn(t, server, schema.(string))
 		},
+		Faults: slices.Concat(refusals, networkFaults, []toolguardtest.StoreFault{reallyFull, lockedByAnother, stopped("a server that stops"), stopped("a server that crashes")}),
 	})
 }

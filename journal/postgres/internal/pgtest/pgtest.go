@@ -31,6 +31,7 @@ type Server struct {
 	programs string
 	port     int
 	settings []string
+	tiny     string // the size of a file system of its own; "" for none
 }
 
 // Programs returns the directory that has the newest server of the system.
@@ -64,10 +65,7 @@ func isFile(path string) bool {
 // Start makes a server in dir, or in a new directory if dir is "", and starts it
 // with settings like "fsync=off". It is up when Start returns.
 func Start(ctx context.Context, dir string, settings ...string) (*Server, error) {
-	programs, err := Programs()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if dir == "" {
 		dir, err = os.MkdirTemp("", "pgtest")
 	} else {
@@ -76,7 +74,14 @@ func Start(ctx context.Context, dir string, settings ...string) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Dir: dir, programs: programs, settings: settings}
+	return start(ctx, &Server{Dir: dir}, settings...)
+}
+
+func start(ctx context.Context, s *Server, settings ...string) (_ *Server, err error) {
+	if s.programs, err = Programs(); err != nil {
+		return nil, err
+	}
+	s.settings = settings
 	if err := s.own(); err != nil {
 		return nil, err
 	}
@@ -153,6 +158,9 @@ func (s *Server) Restart(ctx context.Context) error {
 		args = append(args, "-c", setting)
 	}
 	cmd := s.command("postgres", args...)
+	if s.tiny != "" {
+		s.onTinyDisk(cmd)
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return err
