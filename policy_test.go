@@ -113,6 +113,7 @@ var layers = []layer{
 	{"policies", []string{".", "httpguard", "internal"}, "it only reads a document and fills in options"},
 	{"agentloop", []string{".", "prompts"}, "it can do nothing that a host's own loop could not do"},
 	{"toolguardtest", []string{".", "agentloop", "prompts"}, "users' test binaries stay light: the standard library and toolguard, and nothing of either that a user could not reach"},
+	{"journal", []string{"."}, "what the journals' tests share is about journals, and about no store of them"},
 	{"examples", []string{".", "agentloop", "httpguard", "policies", "prompts", "toolguardtest", "examples"}, "examples show what a user of the module can write"},
 }
 

@@ -28,16 +28,13 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	histories := storetest.Histories(t, journals, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) })
 	close(stop)
 	<-stopped
-	model := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{storetest.Seen{}} },
-		Step: func(s, in, _ any) []any { return in.(storetest.Op).After(s.(storetest.Seen)) },
-	}
+	model := (&porcupine.NondeterministicModel{Init: storetest.Init, Step: storetest.Step}).ToModel()
 	for key, history := range histories {
 		var all []porcupine.Operation
 		for _, o := range history {
 			all = append(all, porcupine.Operation{ClientId: o.Client, Input: o.Op, Call: o.Call, Return: o.Return})
 		}
-		assert.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(model.ToModel(), all, time.Minute), "the history of %q", key)
+		assert.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(model, all, time.Minute), "the history of %q", key)
 	}
 }
 

@@ -120,6 +120,12 @@ type Operation struct {
 	Call, Return int64
 }
 
+// Init and Step are the model, as porcupine.NondeterministicModel has it.
+func Init() []any { return []any{Seen{}} }
+
+// Step returns what may follow.
+func Step(state, op, _ any) []any { return op.(Op).After(state.(Seen)) }
+
 // Histories lets callers use several journals on one store at once, as several
 // processes have them, and returns what they did, by key. Leases run out in between,
 // people decide, callers leave early. lost says of an error that the write may have
