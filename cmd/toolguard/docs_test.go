@@ -18,6 +18,8 @@ var update = flag.Bool("update", false, "write the generated parts of docs/cli.m
 const (
 	cliPaper = "../../docs/cli.md"
 	mcpPaper = "../../docs/mcp.md"
+
+	effectsPaper = "../../docs/side-effects.md"
 )
 
 var helpBlock = regexp.MustCompile("(?ms)^<!-- help: ([a-z ]*) -->\n```text\n(.*?)^```$")
@@ -78,4 +80,30 @@ func TestHostSnippetsUseFlagsThatThereAre(t *testing.T) {
 			assert.Contains(t, help, "\n  "+m[1], m[1])
 		}
 	}
+}
+
+var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// The commands of docs/side-effects.md do what they are there for, one after the other.
+func TestSideEffectsPaperRuns(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(effectsPaper)
+	require.NoError(t, err)
+	path := journalFile(t)
+	key := listed(t, path)["awaiting_approval"]
+	ran := 0
+	for _, m := range shellBlock.FindAllStringSubmatch(string(raw), -1) {
+		for line := range strings.Lines(m[1]) {
+			line = strings.NewReplacer("journal.db", path, "KEY", key, `"the parcel came back"`, "returned").Replace(line)
+			words := strings.Fields(line)
+			require.Equal(t, "toolguard", words[0], line)
+			code, out, errs := invoke(t, "", words[1:]...)
+			assert.Equal(t, exitOK, code, "%s: %s", line, errs)
+			assert.NotEmpty(t, out, line)
+			ran++
+		}
+	}
+	assert.Positive(t, ran)
+	assert.NotContains(t, listed(t, path, "-state", "approved"), "awaiting_approval")
+	assert.Equal(t, key, listed(t, path, "-state", "approved")["approved"])
 }
