@@ -72,6 +72,8 @@ func show(ctx context.Context, out io.Writer, verbose bool) ([]*pair, error) {
 	if err != nil {
 		return nil, err
 	}
+	w := printer{out}
+	w.intro()
 	p := &player{bank: url, journal: func(order string) store {
 		return store{File: filepath.Join(folder, order+".db")}
 	}}
@@ -79,14 +81,12 @@ func show(ctx context.Context, out io.Writer, verbose bool) ([]*pair, error) {
 	if err := closeBank(); err != nil {
 		return nil, err
 	}
-	w := printer{out}
-	w.intro()
 	w.story(played[:len(kinds)])
 	w.table(played[len(kinds):])
 	if verbose {
 		w.details(played[len(kinds):])
 	}
-	w.took(time.Since(began))
+	w.sum(played, time.Since(began))
 	return played, wrong(played)
 }
 

@@ -11,44 +11,77 @@ import (
 type printer struct{ out io.Writer }
 
 func (p printer) intro() {
-	fmt.Fprint(p.out, `toolguard refund: one refund of 80.00 is asked for. How many does the bank book?
+	fmt.Fprint(p.out, `toolguard refund: an agent is to refund one order, once. How often does the bank pay?
 
-The bank is a process with a ledger. There are three kinds of tool in front of it:
+The bank is a process with a ledger. Three kinds of tool stand in front of it:
 
   refund_with_status   the bank can be asked what became of a refund
   refund_with_key      the bank honours Idempotency-Key
   refund_with_none     neither
 
+Everything is played without toolguard and with it, in some 15 s.
 `)
 }
+
+const storyText = `
+1. Nobody dies. The bank pays, but its answer does not come in time, three times in
+   a row. The model reads of it, plans anew, and calls again under a new call ID.
+`
 
 // story prints the scene in which nobody is killed, call by call.
 func (p printer) story(pairs []*pair) {
-	fmt.Fprint(p.out, `1. The everyday story: the bank books the refund, but its answer does not come in
-   time, three times. The model plans anew and calls again, with a new call ID.
-`)
+	fmt.Fprint(p.out, storyText)
+	p.calls(pairs)
+}
+
+// calls prints what the model reads, for each kind of tool.
+func (p printer) calls(pairs []*pair) {
 	for _, x := range pairs {
-		p.calls(x.tool+", without toolguard", &x.unguarded)
-		p.calls(x.tool+", with toolguard", &x.guard)
+		fmt.Fprintf(p.out, "\n   %s\n", x.tool)
+		p.answers("without", &x.unguarded)
+		p.answers("with", &x.guard)
 	}
 }
 
-func (p printer) calls(title string, r *result) {
-	fmt.Fprintf(p.out, "\n   %s\n", title)
-	for i, a := range r.answers {
-		switch {
-		case a.CallID == byPerson:
-			a.Reads = "decides, and looks at the bank's statement for it"
-		case i > 0 && a.same(r.answers[i-1]):
-			a.Reads = "the same"
-		}
-		label := "     " + a.CallID
-		for _, line := range fold(a.Reads) {
-			fmt.Fprintf(p.out, "%-19s%s\n", label, line)
-			label = ""
-		}
+// answers prints one side of a scene. Answers that are the same are counted.
+func (p printer) answers(side string, r *result) {
+	line := func(who, text string) {
+		fmt.Fprintf(p.out, "     %-9s%-15s%s\n", side, who, text)
+		side = ""
 	}
-	fmt.Fprintf(p.out, "     the ledger    %s%s\n", r.money(), r.names())
+	for i := 0; i < len(r.answers); {
+		a, n := r.answers[i], 1
+		for i+n < len(r.answers) && r.answers[i+n].same(a) {
+			n++
+		}
+		if a.CallID == byPerson {
+			a.Reads = "looks at the bank's statement, and decides"
+		}
+		for j, text := range fold(a.Reads) {
+			who := ""
+			if j == 0 {
+				who = a.CallID
+			}
+			line(who, text)
+		}
+		if n > 1 {
+			line("", fmt.Sprintf("… and %d more calls that read the same", n-1))
+		}
+		i += n
+	}
+	line("→", "the bank has paid "+times(len(r.refunds)))
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "nothing"
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // same says that the model reads the same again, but for the reference in the last
@@ -57,34 +90,34 @@ func (a answer) same(b answer) bool {
 	before := func(text string) string {
 		return text[:max(strings.LastIndexByte(text, '\n'), 0)]
 	}
-	return !a.OK && a.Code == b.Code && before(a.Reads) == before(b.Reads)
+	return !a.OK && a.CallID != byPerson && a.Code == b.Code && before(a.Reads) == before(b.Reads)
 }
 
 const scenesText = `
 
 2. The agent is killed with SIGKILL, and started again until its work is done. The
-   ledger in the end:
+   intent is what the journal has before the tool runs, the outcome what it has after.
+   How often the bank has paid in the end, without → with toolguard:
 
 `
 
 const legend = `
-   *  A person had to decide: nothing else can find out what became of a refund.
+   *  A person had to decide, because nothing else could find out, or was asked first.
    –  Without toolguard nobody is asked.
 `
 
-// table prints one line for each scene, with the ledgers of all kinds of tool.
+// table prints one line for each scene, with the payments of all kinds of tool.
 func (p printer) table(pairs []*pair) {
 	fmt.Fprint(p.out, scenesText)
-	p.row("", kinds[0], "", kinds[1], "", kinds[2], "")
 	cells := []any{"killed …"}
-	for range kinds {
-		cells = append(cells, "without", "with")
+	for _, tool := range kinds {
+		cells = append(cells, tool)
 	}
 	p.row(cells...)
 	for _, s := range scenes {
 		cells := []any{s.title}
 		for _, tool := range kinds {
-			cells = append(cells, ledgers(find(pairs, s.title, tool))...)
+			cells = append(cells, payments(find(pairs, s.title, tool)))
 		}
 		p.row(cells...)
 	}
@@ -92,7 +125,7 @@ func (p printer) table(pairs []*pair) {
 }
 
 func (p printer) row(cells ...any) {
-	line := fmt.Sprintf("   %-49s %-10s%-12s%-10s%-12s%-10s%s", cells...)
+	line := fmt.Sprintf("   %-51s %-20s%-17s%s", cells...)
 	fmt.Fprintln(p.out, strings.TrimRight(line, " "))
 }
 
@@ -105,48 +138,53 @@ func find(pairs []*pair, title, tool string) *pair {
 	return nil
 }
 
-// ledgers are the two cells of a scene with one kind of tool.
-func ledgers(x *pair) []any {
+// payments is the cell of a scene with one kind of tool.
+func payments(x *pair) string {
 	if x == nil {
-		return []any{"", ""}
+		return ""
 	}
-	without, with := x.unguarded.money(), x.guard.money()
+	without := fmt.Sprint(len(x.unguarded.refunds))
 	if x.scene.approve && len(x.scene.plain) == 0 {
 		without = "–"
 	}
+	text := fmt.Sprintf("%s → %d", without, len(x.guard.refunds))
 	if x.guard.decided {
-		with += " *"
+		text += " *"
 	}
-	return []any{without, with}
+	return text
+}
+
+// sum prints what it all comes to.
+func (p printer) sum(pairs []*pair, took time.Duration) {
+	var without, with, decided, most int
+	for _, x := range pairs {
+		if n := len(x.unguarded.refunds); n > 1 {
+			without++
+			most = max(most, n)
+		}
+		if len(x.guard.refunds) > 1 {
+			with++
+		}
+		if x.guard.decided {
+			decided++
+		}
+	}
+	fmt.Fprintf(p.out, `
+In %d of %d plays the bank paid more than once without toolguard, up to %d times; with it
+in %d. In %d a person decided. It took %.0f s. Flag -v shows every call.
+`, without, len(pairs), most, with, decided, took.Seconds())
 }
 
 // details prints every scene, call by call.
 func (p printer) details(pairs []*pair) {
 	for _, x := range pairs {
 		fmt.Fprintf(p.out, "\n   killed %s\n", x.scene.title)
-		p.calls(x.tool+", without toolguard", &x.unguarded)
-		p.calls(x.tool+", with toolguard", &x.guard)
+		p.calls([]*pair{x})
 	}
-}
-
-func (p printer) took(d time.Duration) {
-	fmt.Fprintf(p.out, "\nIt took %.0f s.\n", d.Seconds())
-}
-
-// money is how much the bank has refunded.
-func (r *result) money() string { return fmt.Sprintf("%d × 80", len(r.refunds)) }
-
-// names are the refunds, by the bank's names.
-func (r *result) names() string {
-	text := ""
-	for _, made := range r.refunds {
-		text += "  " + made.ID
-	}
-	return text
 }
 
 // width is the number of columns of what the model reads.
-const width = 88
+const width = 72
 
 // fold breaks text into lines no wider than width, at spaces.
 func fold(text string) (lines []string) {
