@@ -115,6 +115,42 @@ func TestClientsClockDoesNotMatter(t *testing.T) {
 	assert.Empty(t, taken, "neither early nor late")
 }
 
+// The server's clock is set forward, and leases are over early; it is set back, and
+// they are over later. Nothing is lost, and nobody settles what was taken from him.
+func TestAServersClockThatIsSet(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t, dsn(t))
+	j := openIn(t, dsn(t), schema)
+	put := func(key string, due time.Duration) toolguard.Entry {
+		e := entry(key, toolguard.StatePending)
+		e.Due = due
+		return write(t, j, toolguard.Version{}, e)
+	}
+	set := func(by string) {
+		run(t, dsn(t), fmt.Sprintf(`UPDATE %q.toolguard_entries SET updated_at = updated_at - interval '%[2]s', due_at = due_at - interval '%[2]s'`, schema, by))
+	}
+	take := func() []toolguard.Entry {
+		taken, err := j.Take(t.Context(), 10, 24*time.Hour)
+		require.NoError(t, err)
+		return taken
+	}
+	put("a", 30*time.Second)
+	put("later", 5*time.Hour)
+	set("1 hour")
+	taken := take()
+	require.Equal(t, []string{"a"}, keysOf(taken))
+	assert.EqualValues(t, 2, taken[0].Token)
+	_, ok, err := j.Write(t.Context(), entryVersion, entry("a", toolguard.StateSucceeded))
+	require.NoError(t, err)
+	assert.False(t, ok, "it is somebody else's")
+
+	put("b", time.Microsecond)
+	set("-2 hours")
+	assert.Empty(t, take(), "later by as much")
+	set("2 hours")
+	assert.Equal(t, []string{"b"}, keysOf(take()))
+}
+
 // Whatever a host's pool is like, the journal keeps its word on it.
 func TestPoolsOfTheHost(t *testing.T) {
 	t.Parallel()

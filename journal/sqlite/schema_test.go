@@ -126,3 +126,27 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, taken)
 }
+
+// When the clock was set forward, leases are over early: who held an entry settles it
+// no more, and nobody takes it for failed. What is due in a longer time stays.
+func TestAClockThatWasSetForward(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	j := openAt(t, path)
+	e := entry("a", toolguard.StatePending)
+	e.Due = 30 * time.Second
+	write(t, j, toolguard.Version{}, e)
+	later := entry("later", toolguard.StatePending)
+	later.Due = 5 * time.Hour
+	write(t, j, toolguard.Version{}, later)
+	execute(t, path, "UPDATE toolguard_entries SET updated_at = updated_at - 3600 * 1000000000, due_at = due_at - 3600 * 1000000000")
+	taken, err := j.Take(t.Context(), 10, time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, keys(taken))
+	assert.Equal(t, toolguard.StatePending, taken[0].State)
+	e.State = toolguard.StateSucceeded
+	now, ok, err := j.Write(t.Context(), storetest.Pending, e)
+	require.NoError(t, err)
+	assert.False(t, ok, "it is somebody else's")
+	assert.EqualValues(t, 2, now.Token)
+}
