@@ -14,7 +14,9 @@ import (
 // to a step of a run finds what another has made of it.
 func Example() {
 	ctx := context.Background()
+	// snippet: once_postgres
 	journal, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"), &postgres.Options{Schema: "agents"})
+	// end snippet
 	if err != nil {
 		log.Fatal(err)
 	}
