@@ -113,17 +113,17 @@ func (f *StoreFault) explains(err error) bool {
 }
 
 // impatient are options of a guard that nobody waits long for.
-func impatient(j toolguard.Journal) *toolguard.Options {
+func impatient(j toolguard.Journal, budget time.Duration) *toolguard.Options {
 	return &toolguard.Options{
 		Journal: j,
-		Timeout: toolguard.TimeoutPolicy{Attempt: 500 * time.Millisecond, Budget: time.Second, Grace: 100 * time.Millisecond},
+		Timeout: toolguard.TimeoutPolicy{Attempt: budget / 2, Budget: budget, Grace: budget / 10},
 	}
 }
 
 // callWhileBroken expects an answer that is so.
 func (x *faultTest) callWhileBroken(tool *Tool) {
 	x.Helper()
-	guard, err := toolguard.New(tool, impatient(x.j))
+	guard, err := toolguard.New(tool, impatient(x.j, time.Second))
 	x.must(err, "New")
 	var env toolguard.Envelope
 	within(x, "a guard during "+x.fault.Name, func() { env = x.step(guard) })
@@ -207,7 +207,7 @@ func (x *journalTest) oneFault(fault JournalFault, nth int) bool {
 	})
 	opts := &toolguard.Options{Journal: broken}
 	if hangs := fault == JournalHangs || fault == JournalLosesAnswerAndHangs; hangs {
-		opts = impatient(broken)
+		opts = impatient(broken, 300*time.Millisecond)
 	}
 	ctx := toolguard.WithScope(x.Context(), toolguard.Scope{Tenant: "acme", Run: what, Step: "1"})
 	var first toolguard.Envelope
