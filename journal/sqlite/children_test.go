@@ -31,7 +31,6 @@ var (
 	scan  = storetest.Scan
 	keys  = storetest.Keys
 	say   = storetest.Say
-	must  = storetest.Made
 )
 
 func TestKeepsEveryBit(t *testing.T) {
