@@ -1,7 +1,6 @@
 package toolguard
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,17 +29,12 @@ func (c *call) soon() bool {
 	if c.guard.pace.slow() {
 		return false
 	}
-	for range turns {
-		if runtime.Gosched(); c.done.sent.Load() {
-			return true
-		}
+	if c.done.soon() {
+		return true
 	}
 	c.guard.pace.slowed()
 	return false
 }
-
-// turns is how often a goroutine steps aside for another before it waits for it.
-const turns = 4
 
 // pace remembers whether a tool is quick. After a call that took its time the next
 // ones do not step aside: where processors are busy, their turn may come late.

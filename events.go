@@ -148,16 +148,7 @@ func (e *events) told(c *call) {
 	if e == nil {
 		return
 	}
-	if c.told.sent.Load() {
-		return
-	}
-	timer := time.NewTimer(e.policy.Patience)
-	defer timer.Stop()
-	select {
-	case <-c.told.wait():
-	case <-timer.C:
-		e.overdue(&c.state)
-	}
+	e.expect(&c.told, &c.state)
 }
 
 // isolate runs observer code that owes so many events on a goroutine of its own
@@ -167,25 +158,37 @@ func (e *events) isolate(owes uint32, f func(run *atomic.Uint32)) bool {
 	if e.stuck.Load() > 0 {
 		return false
 	}
-	var run atomic.Uint32
-	run.Store(owes * runOwes)
-	done := make(chan struct{})
+	var r struct {
+		run  atomic.Uint32
+		done signal
+	}
+	r.run.Store(owes * runOwes)
 	go func() {
-		defer close(done)
+		growStack()
 		defer func() {
 			_ = recover()
-			e.back(&run)
+			e.back(&r.run)
+			r.done.send()
 		}()
-		f(&run)
+		f(&r.run)
 	}()
+	e.expect(&r.done, &r.run)
+	return true
+}
+
+// expect waits for a run of observer code, for at most the policy's patience. Mostly
+// it has returned when it has had its turn: only one that takes its time is timed.
+func (e *events) expect(done *signal, run *atomic.Uint32) {
+	if done.sent.Load() || done.soon() {
+		return
+	}
 	timer := time.NewTimer(e.policy.Patience)
 	defer timer.Stop()
 	select {
-	case <-done:
+	case <-done.wait():
 	case <-timer.C:
-		e.overdue(&run)
+		e.overdue(run)
 	}
-	return true
 }
 
 // A run of observer code is one number: whether it returned, whether it is

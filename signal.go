@@ -1,6 +1,9 @@
 package toolguard
 
-import "sync/atomic"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // signal is sent once. Whoever has to wait for it makes the channel: mostly it is
 // there already. The zero signal is ready.
@@ -15,6 +18,20 @@ func (s *signal) send() {
 		close(*c)
 	}
 }
+
+// soon steps aside for whoever is going to send it, and reports whether that has
+// done.
+func (s *signal) soon() bool {
+	for range turns {
+		if runtime.Gosched(); s.sent.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// turns is how often a goroutine steps aside for another before it waits for it.
+const turns = 4
 
 // wait returns what is closed once the signal is sent.
 func (s *signal) wait() <-chan struct{} {

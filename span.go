@@ -2,7 +2,6 @@ package toolguard
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,19 +18,12 @@ type span struct {
 	call            *call
 	kind            EventKind
 	began           time.Time
-	state           atomic.Uint32
-	run             atomic.Uint32                 // as in isolate
-	awaited         atomic.Pointer[chan struct{}] // made by whoever has to wait
-	said            context.Context               // the observer's, if it returned one
+	asked           atomic.Bool     // by somebody
+	answered        signal          // if not with a span
+	run             atomic.Uint32   // as in isolate
+	said            context.Context // the observer's, if it returned one
 	end             func(Event)
 }
-
-// The states of a span.
-const (
-	spanIdle    uint32 = iota
-	spanAsked          // somebody has asked the observer
-	spanStarted        // the observer has answered, if not with a span
-)
 
 func (c *call) openSpan() {
 	if s := c.newSpan(EventCall, c.began); s != nil {
@@ -88,25 +80,22 @@ func (s *span) startUnlessLate() bool {
 func (s *span) started() bool {
 	e := s.events()
 	switch {
-	case s.state.Load() == spanStarted:
+	case s.answered.sent.Load():
 		return true
 	case e.stuck.Load() > 0:
 		return false
 	}
-	mine := s.state.CompareAndSwap(spanIdle, spanAsked)
+	mine := s.asked.CompareAndSwap(false, true)
 	if mine {
 		go s.ask()
 	}
-	for range turns {
-		if runtime.Gosched(); s.state.Load() == spanStarted {
-			return true
-		}
+	if s.answered.soon() {
+		return true
 	}
-	answer := s.answer()
 	timer := time.NewTimer(e.policy.Patience)
 	defer timer.Stop()
 	select {
-	case <-answer:
+	case <-s.answered.wait():
 		return true
 	case <-timer.C:
 		if mine {
@@ -127,10 +116,7 @@ func (s *span) ask() {
 func (s *span) start() {
 	defer func() {
 		_ = recover() // then there is no span
-		s.state.Store(spanStarted)
-		if c := s.awaited.Load(); c != nil {
-			close(*c)
-		}
+		s.answered.send()
 	}()
 	var e Event
 	if s.kind == EventCall {
@@ -142,25 +128,12 @@ func (s *span) start() {
 	s.said, s.end = s.events().spans.Start(s.Context, e)
 }
 
-// answer returns what is closed when the observer has answered.
-func (s *span) answer() <-chan struct{} {
-	c := make(chan struct{})
-	if !s.awaited.CompareAndSwap(nil, &c) {
-		c = *s.awaited.Load()
-	}
-	if s.state.Load() == spanStarted { // it may not have seen the channel
-		c = make(chan struct{})
-		close(c)
-	}
-	return c
-}
-
 // startHere is for goroutines that may be lost to the observer.
 func (s *span) startHere() {
-	if s.state.CompareAndSwap(spanIdle, spanAsked) {
+	if s.asked.CompareAndSwap(false, true) {
 		s.start()
-	} else if s.state.Load() != spanStarted {
-		<-s.answer()
+	} else if !s.answered.sent.Load() {
+		<-s.answered.wait()
 	}
 }
 
