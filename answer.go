@@ -20,6 +20,9 @@ import (
 // answer turns how the call stands into the envelope. It is the one exit, and
 // changes nothing.
 func (c *call) answer() (e Envelope) {
+	if c.envelope != nil {
+		return *c.envelope
+	}
 	defer func() {
 		if recover() != nil {
 			e = c.lastResort()

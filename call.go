@@ -58,6 +58,7 @@ type call struct {
 	untold   bool          // the last attempt's event is not delivered
 	finished bool          // nothing changes the call any more
 	state    atomic.Uint32 // of the final delivery
+	envelope *Envelope     // if it was worded for them already
 	why      string
 }
 

@@ -109,6 +109,7 @@ func (c *call) answerSize() int {
 		return len(c.result.content())
 	}
 	e := c.answer()
+	c.envelope = &e
 	room := rooms.Get().(*[]byte)
 	defer rooms.Put(room)
 	*room = e.appendForModel((*room)[:0])
