@@ -52,14 +52,15 @@ func (e *Envelope) excess() int {
 	if len(f.Violations) > 0 {
 		limit = maxRefusal
 	}
-	most := 400 + 2*(min(len(e.CallID), maxCallID)+len(e.Tool)+len(f.Code)+len(f.Message)+len(f.Quote)+len(e.Suggestion)) + len(f.Example)
+	names := min(len(e.CallID), maxCallID) + len(e.Tool) // up to six bytes a byte
+	most := 400 + 2*(names+len(f.Code)+len(f.Message)+len(f.Quote)+len(e.Suggestion)) + len(f.Example)
 	for i := range f.Violations {
 		most += 2 * len(f.Violations[i].Message)
 	}
 	for i := range e.Notes {
 		most += 2 * len(e.Notes[i].Text)
 	}
-	if most <= limit && roughly(e.CallID) && roughly(e.Tool) {
+	if most+4*names <= limit || most <= limit && roughly(e.CallID) && roughly(e.Tool) {
 		return most - limit
 	}
 	room := rooms.Get().(*[]byte)
