@@ -144,6 +144,7 @@ type breaker struct {
 	openFor time.Duration
 	opened  atomic.Bool // since it was last closed or half-open
 	news    atomic.Bool // there are changes
+	calm    calm
 
 	mu       sync.Mutex
 	openedAt time.Time
@@ -157,7 +158,7 @@ var (
 )
 
 func newBreaker(p BreakerPolicy) *breaker {
-	b := &breaker{openFor: p.OpenFor}
+	b := &breaker{openFor: p.OpenFor, calm: calm{never: p.Rate > 0}}
 	settings := gobreaker.Settings{
 		MaxRequests: 1,
 		// It refuses up to and including its timeout, but the time we name is
@@ -183,6 +184,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 		b.openedAt = now
 	}
 	b.opened.Store(to == gobreaker.StateOpen)
+	b.calm.generation.Add(1)
 	b.news.Store(true)
 	if len(b.changes) < 8 {
 		b.changes = append(b.changes, Transition{From: fromGobreaker(from), To: fromGobreaker(to), At: now})
@@ -211,48 +213,6 @@ func (b *breaker) left() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.openFor - time.Since(b.openedAt)
-}
-
-// permit is leave for one attempt. It is given back exactly once: a second
-// report would count twice, a missing one would keep the breaker half-open.
-type permit struct {
-	done func(error)
-	b    *breaker
-}
-
-func (p *permit) report(err error) []Transition {
-	if p.done == nil {
-		return nil
-	}
-	done := p.done
-	p.done = nil
-	done(err)
-	return p.b.takeTransitions()
-}
-
-// acquire returns a permit, or how long the breaker will go on refusing. An
-// attempt inside one that has a permit of the breaker gets none of its own.
-func (s *breakers) acquire(key breakerKey, outer *attempt) (p permit, wait time.Duration, ok bool) {
-	if s == nil {
-		return permit{}, 0, true
-	}
-	if state, forced := s.forcedState(); forced {
-		return permit{}, s.policy.OpenFor, state != BreakerOpen
-	}
-	b := s.at(key)
-	if outer.hasPermitOf(b) {
-		return permit{}, 0, true
-	}
-	if b.opened.Load() {
-		if left := b.left(); left > 0 {
-			return permit{}, max(left, time.Millisecond), false // gobreaker would say so, too
-		}
-	}
-	done, err := b.two.Allow()
-	if err != nil {
-		return permit{}, b.closesIn(), false
-	}
-	return permit{done: done, b: b}, 0, true
 }
 
 // refuses reports whether the breaker would refuse an attempt now, and for how
