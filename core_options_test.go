@@ -330,17 +330,20 @@ func TestMemoryStaysFlat(t *testing.T) {
 }
 
 func TestAbandonedToolsStayEight(t *testing.T) {
-	release := make(chan struct{})
-	before := runtime.NumGoroutine()
-	g := guardOf(t, toolOf(toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) { <-release; return toolguard.Result{}, nil }), &toolguard.Options{
-		Breaker: noBreaker, Timeout: toolguard.TimeoutPolicy{Attempt: time.Millisecond, Grace: time.Millisecond},
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		before := runtime.NumGoroutine()
+		g := guardOf(t, toolOf(toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) { <-release; return toolguard.Result{}, nil }), &toolguard.Options{
+			Breaker: noBreaker, Timeout: toolguard.TimeoutPolicy{Attempt: time.Millisecond, Grace: time.Millisecond},
+		})
+		for range 1000 {
+			do(g)
+		}
+		synctest.Wait() // for a timer that rings
+		assert.LessOrEqual(t, runtime.NumGoroutine(), before+8)
+		assert.Equal(t, 8, g.Stats().Abandoned)
+		close(release)
 	})
-	for range 1000 {
-		do(g)
-	}
-	assert.LessOrEqual(t, runtime.NumGoroutine(), before+8)
-	assert.Equal(t, 8, g.Stats().Abandoned)
-	close(release)
 }
 
 // What a plain success costs.
