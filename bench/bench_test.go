@@ -62,7 +62,7 @@ func holds(t *testing.T, c Case, v Variant, bound Bound) {
 // however busy the machine is: a call that has to wait allocates what it waits with.
 func measured(t *testing.T, c Case, v Variant) testing.BenchmarkResult {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	require.NoError(t, flag.Set("test.benchtime", "3000x"))
+	require.NoError(t, flag.Set("test.benchtime", "20000x"))
 	r := testing.Benchmark(func(b *testing.B) { v.Run(b, c) })
 	require.NotZero(t, r.N, "the benchmark failed")
 	return r

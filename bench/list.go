@@ -26,7 +26,7 @@ const (
 // Cases returns all there is to measure.
 func Cases() []Case {
 	return append([]Case{
-		plain(), parallel(), schema(), aroundJSON(), failures(), refusal(), conversation(), batch(),
+		plain(), waited(), parallel(), schema(), aroundJSON(), failures(), refusal(), conversation(), batch(),
 	}, watching()...)
 }
 
@@ -38,6 +38,18 @@ func plain() Case {
 		{Name: AllOn, New: guardOf("", noop, observed, noArgs, ""), Bounds: []Bound{
 			{Beside: Abandon, Time: 1, Allocs: 14, Bytes: 1024},
 			{Beside: Failsafe, Time: 1, Allocs: 9, Bytes: 1024, Stretch: true},
+		}},
+	}}
+}
+
+// waited is plain with a tool that is not there with its answer at its first turn,
+// so that it is timed and waited for.
+func waited() Case {
+	return Case{Name: "waited for", Variants: []Variant{
+		{Name: Failsafe, New: failsafeOf(newPeer, slow, noArgs, nil)},
+		{Name: Abandon, New: abandonOf(slow, noArgs, nil)},
+		{Name: AllOn, New: guardOf("", slow, observed, noArgs, ""), Bounds: []Bound{
+			{Beside: Abandon, Time: 1, Allocs: 14, Bytes: 1024},
 		}},
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,14 @@ type toolFunc func(context.Context, []byte) (string, error)
 var errDown = errors.New("down")
 
 func noop(context.Context, []byte) (string, error) { return "ok", nil }
+
+// slow steps aside so often that nobody would do so for it.
+func slow(context.Context, []byte) (string, error) {
+	for range 8 {
+		runtime.Gosched()
+	}
+	return "ok", nil
+}
 
 func down(context.Context, []byte) (string, error) { return "", errDown }
 
