@@ -2,10 +2,10 @@ package mcpguard_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -247,15 +247,18 @@ func TestUndeclaredToolsRunEachTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32
+		both := make(chan struct{}) // closed when the second has begun, beside the first
 		cs := guardedClient(t, nil, mcp.Tool{}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			runs.Add(1)
-			time.Sleep(time.Second) // so that the other begins meanwhile
+			if runs.Add(1) == 2 {
+				close(both)
+			}
+			<-both
 			return says("done")(ctx, req)
 		})
-		done := make(chan struct{})
-		go func() { defer close(done); call(t, cs, "probe", nil) }()
+		var calls sync.WaitGroup
+		calls.Go(func() { call(t, cs, "probe", nil) })
 		call(t, cs, "probe", nil)
-		<-done
+		calls.Wait()
 		assert.Equal(t, int32(2), runs.Load())
 	})
 }
