@@ -90,6 +90,9 @@ func (w *watch) look() time.Duration {
 		if left := a.began + a.limit - now; left > 0 {
 			return left
 		}
+		if left := c.prolonged(a, w.ring); left > 0 {
+			return left
+		}
 		a.expire()
 	}
 	return c.attemptLimit(now)

@@ -293,7 +293,9 @@ func (c *call) now() time.Time { return c.began.Add(time.Since(c.began)) }
 func (c *call) budget() time.Duration {
 	total := noLimit
 	if t := &c.guard.opts.Timeout; !t.Off {
-		total = t.Budget
+		if total = t.Budget; c.last() != nil || c.guard.opts.Approver != nil {
+			total += c.waited(c.began)
+		}
 	}
 	if v := c.via; v != nil && !v.deadline.IsZero() {
 		total = min(total, v.deadline.Sub(c.began))

@@ -174,7 +174,7 @@ func (s *span) ofSpan(key any) (v any) {
 // own, and the context package for contexts of its own, whenever it derives one.
 func ofGuards(key any) bool {
 	switch key.(type) {
-	case attemptKey, graceKey, scopeKey, evidence.Key, evidence.CallKeyKey:
+	case attemptKey, graceKey, scopeKey, evidence.Key, evidence.CallKeyKey, evidence.WaiterKey:
 		return true
 	}
 	return key == cancelKey()

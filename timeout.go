@@ -158,7 +158,8 @@ func (a *attempt) Deadline() (time.Time, bool) {
 	if a.limit == noLimit {
 		return outer, ok
 	}
-	if own := a.call.began.Add(a.began + a.limit); !ok || own.Before(outer) {
+	own := a.call.began.Add(a.began)
+	if own = own.Add(a.limit + a.call.waited(own)); !ok || own.Before(outer) {
 		return own, true
 	}
 	return outer, true
