@@ -249,7 +249,7 @@ func (c *call) booking() booking {
 			key: c.callKey(), answer: c.answered, at: c.answeredAt,
 			tool: c.guard.args.identity, turn: c.turnNo,
 		},
-		principal: c.scope.Principal, info: &c.guard.info, loop: &c.guard.opts.Loop, outcome: c.outcome, refused: c.loop.code,
+		began: c.began, principal: c.scope.Principal, info: &c.guard.info, loop: &c.guard.opts.Loop, outcome: c.outcome, refused: c.loop.code,
 		acted:          c.attempts > 0 || c.source() != nil,
 		idempotencyKey: c.keyIfMade(),
 		journaled:      c.inJournal(),

@@ -58,7 +58,8 @@ type pastCall struct {
 type toolTurn struct {
 	tool    string
 	calls   int
-	streak  int // failures of the system in a row
+	streak  int       // failures of the system in a row
+	failed  time.Time // when the last of them was known
 	refused time.Time
 }
 
@@ -220,6 +221,7 @@ func (s *session) finish(w doneWrite) {
 // booking is an answered call on its way into the history.
 type booking struct {
 	past      pastCall
+	began     time.Time // zero if that is not known
 	principal string
 	info      *Info
 	loop      *LoopPolicy
@@ -256,7 +258,7 @@ func (s *session) book(b *booking) {
 	default:
 		s.add(*p)
 		if !b.borrowed && p.turn == s.turnNo {
-			s.tool(p.tool).book(p.code, b.acted, b.loop, p.at)
+			s.tool(p.tool).book(p.code, b.acted, b.loop, b.began, p.at)
 		}
 	}
 }

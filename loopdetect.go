@@ -237,13 +237,19 @@ func (s *session) periodic(period, n int, now time.Time) bool {
 }
 
 // book counts failures of the system in a row. Cancellations say nothing, and a
-// call that never reached the tool only where the breaker answered for it.
-func (t *toolTurn) book(code Code, ran bool, p *LoopPolicy, now time.Time) {
+// call that never reached the tool only where the breaker answered for it. What
+// began before the last failure was known is no further one: a model that makes
+// several calls at once has not tried again.
+func (t *toolTurn) book(code Code, ran bool, p *LoopPolicy, began, now time.Time) {
 	switch category := code.Category(); {
 	case code == "":
 		t.streak = 0
 	case code.row().neutral && code != CodeBreakerOpen:
 	case category == CategoryTimeout || category == CategoryUnavailable || category == CategoryUnknown:
+		if began.Before(t.failed) && !began.IsZero() {
+			return
+		}
+		t.failed = now
 		if t.streak++; t.streak >= p.Streak {
 			t.refused = now.Add(p.Pause)
 		}

@@ -238,7 +238,7 @@ func TestStreakIsTheReference(t *testing.T) {
 				failed = 0
 			}
 			refused = refused || failed >= 3
-			tool.book(code, true, &p, now)
+			tool.book(code, true, &p, now, now)
 			require.Equal(t, failed, tool.streak)
 			require.Equal(t, refused, now.Before(tool.refused))
 		}

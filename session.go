@@ -159,6 +159,37 @@ func (s *Sessions) NewTurn(scope Scope) {
 	}
 }
 
+// Returned says that the service behind a guard's tool was away and is back: what
+// conversations hold against the tool for failures of the system in a row says
+// nothing any more. What is unknown stays so. A nil guard does nothing.
+func (s *Sessions) Returned(g *Guard) {
+	if s == nil || g == nil || g.body.Load() == nil {
+		return
+	}
+	for _, c := range s.conversations() {
+		c.returned(g.args.identity)
+	}
+}
+
+func (s *session) returned(identity string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.tools {
+		if t := &s.tools[i]; t.tool == identity {
+			t.streak, t.refused = 0, time.Time{}
+		}
+	}
+}
+
+func (s *Sessions) conversations() (all []*session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.byKey.All {
+		all = append(all, c)
+	}
+	return all
+}
+
 // Forget ends a conversation. Calls of it that still run end as usual.
 func (s *Sessions) Forget(scope Scope) {
 	s.mu.Lock()
