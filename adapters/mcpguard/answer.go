@@ -10,21 +10,18 @@ import (
 
 // Answer returns an envelope as the result of a call: a failure as text with
 // IsError set; a success as the server gave it, the very same value, if the guard
-// has nothing to change or to add, and otherwise what the model reads of it,
-// followed by its images, links and structured content. What is the host's
-// control flow is an error.
+// has nothing to change or to add, and otherwise what the model reads of it. The
+// images, links and structured content of either follow the text, as they were.
+// What is the host's control flow is an error.
 func Answer(env toolguard.Envelope) (*mcp.CallToolResult, error) {
 	if err := env.Control(); err != nil {
 		return nil, err
 	}
-	if !env.OK {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: env.ForModel()}}, IsError: true}, nil
-	}
 	original := originalOf(env.Result.Parts)
-	if original != nil && len(env.Notes) == 0 && env.Degraded == nil && env.Result.Text == textOf(original.Content) {
+	if env.OK && original != nil && len(env.Notes) == 0 && env.Degraded == nil && env.Result.Text == textOf(original.Content) {
 		return original, nil
 	}
-	answer := &mcp.CallToolResult{}
+	answer := &mcp.CallToolResult{IsError: !env.OK}
 	if original != nil {
 		answer.Meta = original.Meta
 	}

@@ -86,11 +86,12 @@ func (c *client) call(ctx context.Context, session *mcp.ClientSession, params *m
 		return nil, err
 	}
 	if c.Guard(params.Name) == nil {
-		if live, err := c.redial.live(ctx, session); err == nil {
+		if live, err := c.live(ctx, session); err == nil {
 			c.learnFrom(ctx, live)
 		}
 	}
-	ctx = scoped(ctx, connection(session.ID(), session), "")
+	c.reconnect(ctx, session)
+	ctx, _ = c.waiting(scoped(ctx, connection(session.ID(), session), ""))
 	answer, err := Answer(c.Do(ctx, toolguard.Call{Tool: params.Name, Args: args}, c.attempt(session, params)))
 	if err != nil {
 		return nil, err
@@ -98,13 +99,35 @@ func (c *client) call(ctx context.Context, session *mcp.ClientSession, params *m
 	return answer, nil
 }
 
+// live is the session to send by. One that took the place of another is a new
+// start for the breakers.
+func (c *client) live(ctx context.Context, session *mcp.ClientSession) (*mcp.ClientSession, error) {
+	live, fresh, err := c.redial.live(ctx, session)
+	if fresh {
+		c.Reconnected()
+	}
+	return live, err
+}
+
+// reconnect gets a lost session back before a call: where a breaker is open, or the
+// conversation has seen too many failures, no attempt would do so.
+func (c *client) reconnect(ctx context.Context, session *mcp.ClientSession) {
+	if !c.redial.isDown() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, DefaultConnectTimeout)
+	defer cancel()
+	_, _ = c.live(ctx, session) // else an attempt says what is wrong
+}
+
 // attempt sends a call by the session there is.
 func (c *client) attempt(session *mcp.ClientSession, call *mcp.CallToolParams) Send {
 	return func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
-		live, err := c.redial.live(ctx, session)
+		live, err := c.live(ctx, session)
 		if err != nil {
 			return toolguard.Result{}, errors.Join(ErrNotSent, err)
 		}
+		defer c.open.enter(live, toolguard.WaitingFrom(ctx))()
 		params := *call
 		params.Arguments = args
 		ctx, status := watched(ctx)

@@ -59,6 +59,56 @@ func TestAnswersThatAreChangedKeepTheRest(t *testing.T) {
 	})
 }
 
+// A tool that fails may show what it saw. That stays, beside the guard's words, on
+// either side.
+func TestFailuresKeepWhatIsNoText(t *testing.T) {
+	t.Parallel()
+	picture := &mcp.ImageContent{MIMEType: "image/png", Data: []byte{1, 2, 3}}
+	link := &mcp.ResourceLink{URI: "file:///x", Name: "x"}
+	fails := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{
+			Meta: mcp.Meta{"k": "v"}, IsError: true, StructuredContent: object{"n": 1.0},
+			Content: []mcp.Content{&mcp.TextContent{Text: "no such button"}, picture, link},
+		}, nil
+	}
+	for name, guarded := range map[string]func(*testing.T, *mcpguard.Options, mcp.Tool, mcp.ToolHandler) *mcp.ClientSession{
+		"client": guardedClient, "server": guardedServer,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := call(t, guarded(t, nil, mcp.Tool{}, fails), "probe", nil)
+				assert.Equal(t, "request_rejected", failed(t, r).Error.Code)
+				require.Len(t, r.Content, 3)
+				assert.Equal(t, []mcp.Content{picture, link}, r.Content[1:])
+				assert.Equal(t, object{"n": 1.0}, r.StructuredContent)
+				assert.Equal(t, "v", r.Meta["k"])
+
+				r = call(t, guarded(t, &mcpguard.Options{Options: toolguard.Options{Render: toolguard.RenderPolicy{MaxParts: 2}}}, mcp.Tool{}, fails), "probe", nil)
+				assert.Len(t, r.Content, 1, "what is beyond the cap of a result is left out here too")
+			})
+		})
+	}
+}
+
+// What an attempt showed that is not the last is not the answer's.
+func TestFailuresKeepNothingOfAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		cs := guardedClient(t, &mcpguard.Options{Effect: toolguard.ReadOnly}, mcp.Tool{}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if runs++; runs == 1 {
+				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "503 service unavailable"}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}}}, nil
+			}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad"}
+		})
+		r := call(t, cs, "probe", nil)
+		assert.Equal(t, "invalid_argument", failed(t, r).Error.Code)
+		assert.Len(t, r.Content, 1)
+		assert.Equal(t, 2, runs)
+	})
+}
+
 func TestEmptyAnswersAreGivenWords(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

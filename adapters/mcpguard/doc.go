@@ -34,6 +34,12 @@
 // such as one that asks for a newer protocol or sends the user to a page, are
 // handed on untouched, and so are results that ask for input.
 //
+// The images, links and structured content of a result with IsError follow the
+// guard's words, as they were.
+//
+// What a server asks of the client while a tool runs, such as a person's answer,
+// takes time that is not the tool's: see [Guards.Questions].
+//
 // A connection that is lost before a call was sent proves that nothing was done;
 // afterwards it is not known. See [Redial] for getting it back.
 package mcpguard

@@ -23,6 +23,7 @@ type Guards struct {
 	opts Options
 
 	listing sync.Mutex // held while the server is asked for its list
+	open    inProgress
 
 	mu      sync.Mutex
 	guards  map[string]*entry  // by the server's own names
@@ -121,17 +122,31 @@ func (g *Guards) Guard(name string) *toolguard.Guard {
 	return nil
 }
 
-// Do answers a call of the tool that in.Tool names, making attempts by send. A
-// name that no list has had is answered as unknown. It is as total as
-// [toolguard.Guard.Do].
-func (g *Guards) Do(ctx context.Context, in toolguard.Call, send Send) toolguard.Envelope {
-	if guard := g.Guard(in.Tool); guard != nil {
-		return guard.Do(context.WithValue(ctx, sendKey{}, send), in)
-	}
+// Reconnected says that a new server, or a new session of it, has taken the place
+// of one that was lost. What breakers and conversations hold against the lost one
+// for failures in a row says nothing of this: tools whose breakers have counted
+// some get new guards, which remember the same conversations, and with them what
+// is unknown. Calls in progress go on with the old ones.
+func (g *Guards) Reconnected() {
 	g.mu.Lock()
-	box := g.strange
-	g.mu.Unlock()
-	return box.Do(ctx, in)
+	defer g.mu.Unlock()
+	guards := maps.Clone(g.guards)
+	for name, e := range guards {
+		g.opts.Sessions.Returned(e.guard)
+		if counted(e.guard) {
+			if fresh := g.entry(name, e.info); fresh != nil {
+				guards[name] = fresh
+			}
+		}
+	}
+	g.guards = guards
+}
+
+// counted reports whether a breaker of the guard holds anything against its tool.
+func counted(guard *toolguard.Guard) bool {
+	return slices.ContainsFunc(guard.Stats().Breakers, func(b toolguard.BreakerInfo) bool {
+		return !b.Forced && (b.Streak > 0 || b.State != toolguard.BreakerClosed)
+	})
 }
 
 // Sessions are those that conversations over these guards are remembered in.
@@ -152,26 +167,31 @@ func (g *Guards) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// guard returns the guard of a tool: the one there was if the tool is the same,
-// and one without a schema if nothing can be made of that.
+// guard returns the guard of a tool: the one there was if the tool is the same.
 func (g *Guards) guard(tool *mcp.Tool) *entry {
 	info := g.opts.infoOf(tool)
 	if old := g.guards[tool.Name]; old != nil && reflect.DeepEqual(old.info, info) {
 		return old
 	}
+	return g.entry(tool.Name, info)
+}
+
+// entry makes the guard of a tool: one without a schema if nothing can be made of
+// that.
+func (g *Guards) entry(name string, info toolguard.Info) *entry {
 	guard, err := g.newGuard(info)
 	if err != nil {
-		g.opts.Logger.Warn("a tool is guarded without its schema", "source", g.opts.Source, "tool", tool.Name, "error", err)
+		g.opts.Logger.Warn("a tool is guarded without its schema", "source", g.opts.Source, "tool", name, "error", err)
 		bare := info
 		bare.Schema = nil
 		guard, err = g.newGuard(bare)
 	}
 	if err != nil {
-		g.opts.Logger.Error("a tool cannot be guarded and is not served", "source", g.opts.Source, "tool", tool.Name, "error", err)
+		g.opts.Logger.Error("a tool cannot be guarded and is not served", "source", g.opts.Source, "tool", name, "error", err)
 		return nil
 	}
 	if d := guard.Describe(); len(d.NotEnforced) > 0 {
-		g.opts.Logger.Info("not all of a tool's schema is enforced", "source", g.opts.Source, "tool", tool.Name, "not_enforced", d.NotEnforced)
+		g.opts.Logger.Info("not all of a tool's schema is enforced", "source", g.opts.Source, "tool", name, "not_enforced", d.NotEnforced)
 	}
 	return &entry{info, guard}
 }
@@ -219,28 +239,4 @@ func alike(name string) string {
 		}
 		return '_'
 	}, name)
-}
-
-// remote is a tool of the server. What it sends by comes with each call.
-type remote struct {
-	info  toolguard.Info
-	doubt bool
-}
-
-type sendKey struct{}
-
-// Info implements [toolguard.Tool].
-func (r *remote) Info() toolguard.Info { return r.info }
-
-// Call implements [toolguard.Tool].
-func (r *remote) Call(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
-	send, ok := ctx.Value(sendKey{}).(Send)
-	if !ok {
-		return toolguard.Result{}, toolguard.NotStarted(errors.New("mcpguard: the guard of a server's tool is called through Guards.Do"))
-	}
-	result, err := send(ctx, args)
-	if said, ok := errors.AsType[*ToolError](err); ok {
-		return toolguard.Result{}, said.failure(r.doubt)
-	}
-	return result, protocolFailure(err)
 }

@@ -1,9 +1,11 @@
 package mcpguard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -34,12 +36,24 @@ type Options struct {
 	// DoubtErrors takes no tool's word that it failed: a result with IsError then
 	// leaves the outcome unknown, unless the tool is read-only.
 	DoubtErrors bool
+	// MaxWaiting is how long a call may wait, over all its attempts, for what the
+	// server asks of the client meanwhile, such as a person's answer, without that
+	// counting against its timeout. See [Guards.Questions]. If zero, 10 min.
+	MaxWaiting time.Duration
 	// Logger hears of tools that could only be guarded in part. If nil, nobody does.
 	Logger *slog.Logger
 }
 
+// DefaultMaxWaiting is that of Options.MaxWaiting.
+const DefaultMaxWaiting = 10 * time.Minute
+
+// check fills in defaults, and says what makes no sense.
 func (o *Options) check() error {
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, DefaultMaxWaiting)
 	var errs []error
+	if _, err := toolguard.NewWaiting(o.MaxWaiting); err != nil {
+		errs = append(errs, fmt.Errorf("mcpguard: Options.MaxWaiting: %w", err))
+	}
 	if o.Effect > toolguard.NonIdempotent {
 		errs = append(errs, fmt.Errorf("mcpguard: Options.Effect %v, want one of the effects", o.Effect))
 	}

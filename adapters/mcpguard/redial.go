@@ -13,7 +13,8 @@ import (
 // concurrent use; one is for one server.
 type Redial struct {
 	// Connect makes a new session, by the same client if the guards shall go on
-	// guarding it. It runs as part of an attempt, for one call at a time.
+	// guarding it. It runs before a call, for up to 5 s, or as part of an attempt,
+	// and for one call at a time.
 	Connect func(ctx context.Context) (*mcp.ClientSession, error)
 
 	dialing sync.Mutex // held while Connect runs
@@ -25,27 +26,36 @@ type Redial struct {
 }
 
 // live returns the session to send by: the caller's, or the one in its place. A
-// lost one is replaced first.
-func (r *Redial) live(ctx context.Context, session *mcp.ClientSession) (*mcp.ClientSession, error) {
+// lost one is replaced first, and fresh is true.
+func (r *Redial) live(ctx context.Context, session *mcp.ClientSession) (live *mcp.ClientSession, fresh bool, err error) {
 	if r == nil || r.Connect == nil {
-		return session, nil
+		return session, false, nil
 	}
 	if s := r.usable(session); s != nil {
-		return s, nil
+		return s, false, nil
 	}
 	r.dialing.Lock()
 	defer r.dialing.Unlock()
 	if s := r.usable(session); s != nil {
-		return s, nil // another call has got it back
+		return s, false, nil // another call has got it back
 	}
-	fresh, err := r.Connect(ctx)
-	if err != nil {
-		return nil, err
+	if live, err = r.Connect(ctx); err != nil {
+		return nil, false, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.latest, r.down = fresh, false
-	return fresh, nil
+	r.latest, r.down = live, false
+	return live, true, nil
+}
+
+// isDown reports whether the session calls go by is lost.
+func (r *Redial) isDown() bool {
+	if r == nil || r.Connect == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.down
 }
 
 // usable returns the session that calls go by now, nil if that is lost.

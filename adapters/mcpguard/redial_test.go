@@ -120,6 +120,49 @@ func TestSessionLostInTheMiddle(t *testing.T) {
 	}
 }
 
+// A server that dies takes all calls in progress along, which is more failures in
+// a row than a breaker takes. Once it is back its tools can be called again.
+func TestBreakersBeginAnewWithANewSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const calls = 8
+		var runs atomic.Int32
+		dying := make(chan struct{})
+		m := newMortal(t, nil, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if runs.Add(1) <= calls {
+				if runs.Load() == calls {
+					close(dying)
+				}
+				<-ctx.Done()
+			}
+			return says("done")(ctx, req)
+		})
+		cs, err := m.dial(t)(t.Context())
+		require.NoError(t, err)
+		go func() { <-dying; m.die() }()
+		answers := make(chan *mcp.CallToolResult)
+		for i := range calls {
+			go func() { answers <- call(t, cs, "probe", object{"n": i}) }()
+		}
+		for range calls {
+			assert.Equal(t, "connection_lost", failed(t, <-answers).Error.Code)
+		}
+		assert.Equal(t, "done", text(call(t, cs, "probe", object{"n": calls})))
+		assert.Equal(t, int32(2), m.dials.Load())
+
+		m.refuse.Store(true)
+		m.die()
+		synctest.Wait()
+		for i, code := range []string{"connection_lost", "connection_lost", "breaker_open"} {
+			assert.Equal(t, code, failed(t, call(t, cs, "probe", object{"n": 100 + i})).Error.Code)
+		}
+		assert.Equal(t, "loop_detected", failed(t, call(t, cs, "probe", object{"n": 200})).Error.Code, "while it is away the model is stopped")
+		m.refuse.Store(false)
+		assert.Equal(t, "done", text(call(t, cs, "probe", object{"n": 300})))
+		assert.Equal(t, "in_doubt", failed(t, call(t, cs, "probe", object{"n": 0})).Error.Code, "what the conversation knows stays known")
+	})
+}
+
 // A server that has forgotten the session ran nothing, which only the status of
 // the call's own request proves (case m01).
 func TestSessionForgottenByAnHTTPServer(t *testing.T) {

@@ -24,29 +24,35 @@ const maxWhole = 1 << 20
 // in parts that are counted by their size. An answer with IsError is a [*ToolError],
 // none at all an error too.
 func Result(answer *mcp.CallToolResult) (toolguard.Result, error) {
-	switch {
-	case answer == nil:
+	if answer == nil {
 		return toolguard.Result{}, errNoAnswer
-	case answer.IsError && !answer.NeedsInput():
-		return toolguard.Result{}, &ToolError{Text: textOf(answer.Content), Err: answer.GetError()}
 	}
-	r := toolguard.Result{InputRequired: answer.NeedsInput(), Text: textOf(answer.Content)}
-	if len(r.Text) <= maxWhole {
-		r.Parts = append(r.Parts, toolguard.Part{Raw: whole{answer}})
-	}
-	for _, c := range answer.Content {
-		if _, ok := c.(*mcp.TextContent); !ok && c != nil {
-			r.Parts = append(r.Parts, partOf(c))
-		}
-	}
-	if answer.StructuredContent != nil {
-		data, _ := json.Marshal(answer.StructuredContent) // it came as JSON
-		r.Parts = append(r.Parts, toolguard.Part{MediaType: "application/json", Data: data, Raw: structured{answer.StructuredContent}})
+	r := toolguard.Result{InputRequired: answer.NeedsInput(), Text: textOf(answer.Content), Parts: partsOf(answer)}
+	if answer.IsError && !r.InputRequired {
+		return toolguard.Result{}, &ToolError{Text: r.Text, Parts: r.Parts, Err: answer.GetError()}
 	}
 	if empty := r.Text == "" && len(answer.Content) == 0 && answer.StructuredContent == nil; empty && !r.InputRequired {
 		r.Parts = nil // let the guard say that nothing was returned
 	}
 	return r, nil
+}
+
+// partsOf are the answer itself, if it is not too large to be kept, and all of it
+// that is no text.
+func partsOf(answer *mcp.CallToolResult) (parts []toolguard.Part) {
+	if len(textOf(answer.Content)) <= maxWhole {
+		parts = append(parts, toolguard.Part{Raw: whole{answer}})
+	}
+	for _, c := range answer.Content {
+		if _, ok := c.(*mcp.TextContent); !ok && c != nil {
+			parts = append(parts, partOf(c))
+		}
+	}
+	if answer.StructuredContent != nil {
+		data, _ := json.Marshal(answer.StructuredContent) // it came as JSON
+		parts = append(parts, toolguard.Part{MediaType: "application/json", Data: data, Raw: structured{answer.StructuredContent}})
+	}
+	return parts
 }
 
 // textOf joins the texts of an answer.

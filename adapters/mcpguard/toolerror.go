@@ -12,6 +12,9 @@ import (
 type ToolError struct {
 	// Text is what it says. It may be empty.
 	Text string
+	// Parts are what it gives beside text. They go into the envelope's Result if
+	// this is what the call comes to.
+	Parts []toolguard.Part
 	// Err is the error of the handler, where that is in this process.
 	Err error
 }
