@@ -91,7 +91,7 @@ func (c *client) call(ctx context.Context, session *mcp.ClientSession, params *m
 		}
 	}
 	c.reconnect(ctx, session)
-	ctx, _ = c.waiting(scoped(ctx, connection(session.ID(), session), ""))
+	ctx, _ = c.Waiting(scoped(ctx, connection(session.ID(), session), ""))
 	answer, err := Answer(c.Do(ctx, toolguard.Call{Tool: params.Name, Args: args}, c.attempt(session, params)))
 	if err != nil {
 		return nil, err

@@ -32,9 +32,11 @@ func (g *Guards) Questions() mcp.Middleware {
 	}
 }
 
-// waiting has a call's questions not count. One from inside another call has the
-// other's: that waits too.
-func (g *Guards) waiting(ctx context.Context) (context.Context, *toolguard.Waiting) {
+// Waiting has the time not count in which calls under ctx wait for somebody, for up
+// to Options.MaxWaiting, once that is begun and ended. It is for programs that make
+// calls with [Guards.Do] and see the server's questions themselves. A call from
+// inside another one has the other's: that waits too.
+func (g *Guards) Waiting(ctx context.Context) (context.Context, *toolguard.Waiting) {
 	if w := toolguard.WaitingFrom(ctx); w != nil {
 		return ctx, w
 	}

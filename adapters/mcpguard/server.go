@@ -69,7 +69,7 @@ func (g *Guards) answer(ctx context.Context, call *mcp.CallToolRequest, next mcp
 	if call.Session != nil {
 		ctx = scoped(ctx, connection(call.Session.ID(), call.Session), principal(call))
 	}
-	ctx, w := g.waiting(ctx)
+	ctx, w := g.Waiting(ctx)
 	defer g.open.enter(call.Session, w)()
 	env := g.Do(ctx, toolguard.Call{Tool: call.Params.Name, Args: call.Params.Arguments}, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
 		attempt, params := *call, *call.Params

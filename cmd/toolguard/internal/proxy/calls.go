@@ -53,6 +53,8 @@ func (r *relay) answer(ctx context.Context, m *message) *message {
 	if err != nil {
 		return refused(m.ID, &rpcError{Code: jsonrpc.CodeInvalidParams, Message: "tools/call: params want a name"})
 	}
+	// What breakers hold against a server that is gone is forgotten when it is back.
+	_, _ = r.server.current(ctx) // else the call says what is wrong
 	if r.guards.Guard(c.name) == nil || r.stale.Load() {
 		r.refresh(ctx, c.members["_meta"], c.name)
 	}

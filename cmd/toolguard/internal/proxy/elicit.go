@@ -38,6 +38,7 @@ func (Approver) Approve(ctx context.Context, r toolguard.ApprovalRequest) (toolg
 	}
 	ctx, cancel := context.WithTimeout(ctx, askingPerson)
 	defer cancel()
+	defer toolguard.WaitingFrom(ctx).Begin()() // what follows has its whole time
 	return c.relay.elicit(ctx, c.key, question(&r)), nil
 }
 

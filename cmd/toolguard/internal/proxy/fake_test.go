@@ -50,7 +50,11 @@ const fakeTools = `{"tools":[
  {"name":"echo","description":"e","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer"}}},"x-unknown":{"a":1}},
  {"name":"write","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},
  {"name":"stop","inputSchema":{"type":"object"}},{"name":"huge","inputSchema":{"type":"object"}},{"name":"garbage","inputSchema":{"type":"object"}},
- {"name":"progress","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":{"type":"object"}},{"name":"more","inputSchema":{"type":"object"}}]}`
+ {"name":"progress","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":{"type":"object"}},{"name":"more","inputSchema":{"type":"object"}},
+ {"name":"ask","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}}]}`
+
+// askers are calls that wait for an answer of the client, by the question's ID.
+var askers = make(map[string]fakeRequest)
 
 func fakeServer(script string) {
 	switch script {
@@ -90,6 +94,10 @@ func reply(r fakeRequest, result string) {
 
 func fakeAnswer(r fakeRequest, line string) {
 	switch r.Method {
+	case "": // an answer
+		if asker, ok := askers[string(r.ID)]; ok {
+			reply(asker, `{"content":[{"type":"text","text":"heard"}]}`)
+		}
 	case "initialize":
 		note("initialize")
 		reply(r, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"},"x":1.50}`)
@@ -146,6 +154,12 @@ func fakeTool(r fakeRequest) {
 		reply(r, text("done"))
 	case "odd":
 		reply(r, `{"content":[{"type":"hologram","z":1.0}],"structuredContent":{"n":9007199254740993},"extra":true}`)
+	case "ask":
+		id := fmt.Sprintf(`"q%s"`, r.ID[1:len(r.ID)-1])
+		askers[id] = r
+		say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"sampling/createMessage","params":{}}`, id))
+	case "fail":
+		reply(r, `{"content":[{"type":"text","text":"no such page"},{"type":"image","data":"AQ==","mimeType":"image/png"}],"structuredContent":{"n":9007199254740993},"isError":true,"_meta":{"k":1}}`)
 	case "more":
 		say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		reply(r, text("changed"))

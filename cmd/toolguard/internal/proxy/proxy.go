@@ -44,7 +44,7 @@ func (o *Options) relay(client link, session string) *relay {
 
 func (o *Options) dial(ctx context.Context) (link, error) {
 	if o.Upstream != nil {
-		return o.Upstream.dial(ctx, o.MaxMessage), nil
+		return o.Upstream.dial(ctx, o.Guards, o.MaxMessage), nil
 	}
 	c := &child{command: o.Command, stderr: o.Stderr, limit: o.MaxMessage, log: o.Log}
 	return c.dial(ctx)

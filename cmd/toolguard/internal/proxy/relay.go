@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -22,8 +21,10 @@ type relay struct {
 	log    *slog.Logger
 
 	mu    sync.Mutex
-	calls map[string]context.CancelFunc // guarded calls in progress, by the client's key
-	over  bool                          // no further calls begin
+	calls map[string]*inProgress // guarded calls, by the client's key
+	over  bool                   // no further calls begin
+	// asked are the server's questions to the client that are not answered, by key.
+	asked map[string]stopped
 	// questions are those of the proxy to the client, by the keys of their IDs.
 	questions map[string]chan<- *message
 	work      sync.WaitGroup
@@ -37,8 +38,9 @@ type relay struct {
 // cannot be started, or ends before it has said anything.
 func (r *relay) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
-	r.calls, r.questions = make(map[string]context.CancelFunc), make(map[string]chan<- *message)
-	r.server.deliver = r.fromServer
+	r.calls, r.questions = make(map[string]*inProgress), make(map[string]chan<- *message)
+	r.asked = make(map[string]stopped)
+	r.server.deliver, r.server.lost, r.server.returned = r.fromServer, r.unanswered, r.guards.Reconnected
 	if err := r.server.start(ctx); err != nil {
 		stop()
 		return err
@@ -110,6 +112,9 @@ func (r *relay) fromClient(ctx context.Context, m *message) {
 	case m.Method == "notifications/cancelled" && r.cancel(m):
 	case m.isAnswer() && r.answers(m):
 	default:
+		if m.isAnswer() {
+			r.answered(m.key())
+		}
 		if err := r.server.send(ctx, m, nil); err != nil {
 			r.log.Debug("a message did not reach the server", "method", m.Method, "error", err)
 		}
@@ -138,13 +143,14 @@ func (r *relay) pass(ctx context.Context, m *message) {
 // begin answers a call by its guard, beside all others.
 func (r *relay) begin(ctx context.Context, m *message) {
 	ctx, cancel := context.WithCancel(ctx)
+	ctx, w := r.guards.Waiting(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
 		cancel()
 		return
 	}
-	r.calls[m.key()] = cancel
+	r.calls[m.key()] = &inProgress{cancel, w}
 	r.work.Go(func() {
 		defer cancel()
 		answer := r.answer(ctx, m)
@@ -161,26 +167,26 @@ func (r *relay) begin(ctx context.Context, m *message) {
 // cancel stops a guarded call, whose answer is not wanted any more. It reports
 // whether there is one.
 func (r *relay) cancel(m *message) bool {
-	var params struct {
-		RequestID json.RawMessage `json:"requestId"`
-	}
-	if json.Unmarshal(m.Params, &params) != nil {
-		return false
-	}
+	key := cancelled(m)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stop, ok := r.calls[string(params.RequestID)]
+	c, ok := r.calls[key]
 	if ok {
-		delete(r.calls, string(params.RequestID))
-		stop()
+		delete(r.calls, key)
+		c.stop()
 	}
 	return ok
 }
 
 // fromServer hands on what the server sends by itself.
 func (r *relay) fromServer(m *message) {
-	if m.Method == "notifications/tools/list_changed" {
+	switch {
+	case m.Method == "notifications/tools/list_changed":
 		r.stale.Store(true)
+	case m.Method == "notifications/cancelled":
+		r.answered(cancelled(m))
+	case m.isRequest() && m.Method != "ping":
+		r.ask(m)
 	}
 	r.toClient(m)
 }

@@ -59,6 +59,25 @@ func TestResultsPassUnharmed(t *testing.T) {
 	assert.Equal(t, `{"content":[{"type":"hologram","z":1.0}],"structuredContent":{"n":9007199254740993},"extra":true}`, string(d.answer(d.call("odd", `{}`)).Result))
 }
 
+// A tool that fails may show what it saw: all but the text goes through as it is.
+func TestFailuresKeepWhatIsNoText(t *testing.T) {
+	t.Parallel()
+	d := serve(t, "plain", nil)
+	var r struct {
+		Content           []json.RawMessage
+		StructuredContent json.RawMessage
+		IsError           bool
+		Meta              json.RawMessage `json:"_meta"`
+	}
+	require.NoError(t, json.Unmarshal(d.answer(d.call("fail", `{}`)).Result, &r))
+	assert.True(t, r.IsError)
+	require.Len(t, r.Content, 2)
+	assert.Contains(t, string(r.Content[0]), "request_rejected")
+	assert.Equal(t, `{"type":"image","data":"AQ==","mimeType":"image/png"}`, string(r.Content[1]))
+	assert.Equal(t, `{"n":9007199254740993}`, string(r.StructuredContent))
+	assert.Equal(t, `{"k":1}`, string(r.Meta))
+}
+
 func TestProgressComesWithItsToken(t *testing.T) {
 	t.Parallel()
 	d := serve(t, "plain", nil)

@@ -48,26 +48,31 @@ func readResult(text json.RawMessage) (toolguard.Result, error) {
 		return toolguard.Result{}, errUnreadable
 	}
 	out := toolguard.Result{InputRequired: r.ResultType == "input_required" || len(r.InputRequests) > 0}
+	out.Text, out.Parts = r.parts()
+	nothing := len(r.Content) == 0 && len(out.Parts) == 0 && len(r.Task) == 0 && !out.InputRequired
+	if len(out.Text) <= maxWhole && !nothing {
+		out.Parts = slices.Insert(out.Parts, 0, toolguard.Part{Raw: whole{text, out.Text}})
+	}
+	if r.IsError && !out.InputRequired {
+		return toolguard.Result{}, &mcpguard.ToolError{Text: out.Text, Parts: out.Parts}
+	}
+	return out, nil
+}
+
+// parts are the texts, and what is none.
+func (r *result) parts() (text string, parts []toolguard.Part) {
 	var texts []string
 	for _, raw := range r.Content {
 		if t, ok := textBlock(raw); ok {
 			texts = append(texts, t)
 		} else {
-			out.Parts = append(out.Parts, toolguard.Part{MediaType: mediaType(raw), Data: raw, Raw: block(raw)})
+			parts = append(parts, toolguard.Part{MediaType: mediaType(raw), Data: raw, Raw: block(raw)})
 		}
 	}
-	out.Text = strings.Join(texts, "\n")
-	if r.IsError && !out.InputRequired {
-		return toolguard.Result{}, &mcpguard.ToolError{Text: out.Text}
-	}
 	if s := r.StructuredContent; len(s) > 0 && string(s) != "null" {
-		out.Parts = append(out.Parts, toolguard.Part{MediaType: structuredType, Data: s, Raw: structured(s)})
+		parts = append(parts, toolguard.Part{MediaType: structuredType, Data: s, Raw: structured(s)})
 	}
-	nothing := len(r.Content) == 0 && len(out.Parts) == 0 && len(r.Task) == 0 && !out.InputRequired
-	if len(out.Text) <= maxWhole && !nothing {
-		out.Parts = slices.Insert(out.Parts, 0, toolguard.Part{Raw: whole{text, out.Text}})
-	}
-	return out, nil
+	return strings.Join(texts, "\n"), parts
 }
 
 func textBlock(raw json.RawMessage) (string, bool) {
@@ -91,33 +96,41 @@ func mediaType(raw json.RawMessage) string {
 
 // writeResult writes an envelope as the result of a call: as the server wrote it,
 // if the guard has nothing to change or to add; else what the model reads, with
-// the blocks and the structured content beside it.
+// the blocks, the structured content and whatever else there was beside it.
 func writeResult(env toolguard.Envelope) json.RawMessage {
-	if env.OK && len(env.Notes) == 0 && env.Degraded == nil {
-		if w, ok := wholeOf(env.Result.Parts); ok && w.joined == env.Result.Text {
+	members := make(map[string]any)
+	if w, ok := wholeOf(env.Result.Parts); ok {
+		if env.OK && len(env.Notes) == 0 && env.Degraded == nil && w.joined == env.Result.Text {
 			return w.text
 		}
+		var others map[string]json.RawMessage
+		_ = json.Unmarshal(w.text, &others) // it was read before
+		for name, raw := range others {
+			members[name] = raw
+		}
 	}
-	out := struct {
-		Content           []json.RawMessage `json:"content"`
-		StructuredContent json.RawMessage   `json:"structuredContent,omitempty"`
-		IsError           bool              `json:"isError,omitempty"`
-	}{Content: []json.RawMessage{textOf(env.ForModel())}, IsError: !env.OK}
+	content := []json.RawMessage{textOf(env.ForModel())}
+	delete(members, "isError")
+	delete(members, "structuredContent")
+	if !env.OK {
+		members["isError"] = true
+	}
 	for _, p := range env.Result.Parts {
 		switch raw := p.Raw.(type) {
 		case block:
-			out.Content = append(out.Content, json.RawMessage(raw))
+			content = append(content, json.RawMessage(raw))
 		case structured:
-			out.StructuredContent = json.RawMessage(raw)
+			members["structuredContent"] = json.RawMessage(raw)
 		case nil:
 			if p.MediaType == structuredType {
-				out.StructuredContent = p.Data
+				members["structuredContent"] = json.RawMessage(p.Data)
 			} else if len(p.Data) > 0 {
-				out.Content = append(out.Content, p.Data)
+				content = append(content, p.Data)
 			}
 		}
 	}
-	text, _ := json.Marshal(out) // all of it came as JSON
+	members["content"] = content
+	text, _ := json.Marshal(members) // all of it came as JSON
 	return text
 }
 

@@ -22,9 +22,12 @@ type server struct {
 	dial    func(context.Context) (link, error)
 	deliver func(m *message) // what the server sends that is not for the proxy
 	log     *slog.Logger
-	prefix  string // of the IDs of the proxy's own requests
-	last    atomic.Uint64
-	shakes  handshake
+	// lost is told of a server that is gone, returned of one that has taken its
+	// place, before anything is sent to it. Nil tells nobody.
+	lost, returned func()
+	prefix         string // of the IDs of the proxy's own requests
+	last           atomic.Uint64
+	shakes         handshake
 
 	mu      sync.Mutex
 	link    link          // nil while there is none
@@ -81,6 +84,9 @@ func (s *server) keep(ctx context.Context, l link) {
 		began := time.Now()
 		err := s.read(l)
 		s.shut(l, err)
+		if s.lost != nil {
+			s.lost()
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -115,6 +121,9 @@ func (s *server) again(ctx context.Context) (link, error) {
 			s.log.Warn("the server that was started again cannot be used", "error", err)
 			l.close()
 			return
+		}
+		if s.returned != nil {
+			s.returned()
 		}
 		s.open(l)
 	}()

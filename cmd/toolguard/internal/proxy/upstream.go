@@ -38,7 +38,8 @@ const metaVersion = "io.modelcontextprotocol/protocolVersion"
 // messages come back in the answers and in a stream of their own.
 type upstream struct {
 	*Upstream
-	limit int
+	guards *mcpguard.Guards // they know the schemas
+	limit  int
 
 	ctx  context.Context // of the link
 	stop context.CancelCauseFunc
@@ -49,8 +50,8 @@ type upstream struct {
 	asked            json.RawMessage // the ID of initialize
 }
 
-func (u *Upstream) dial(ctx context.Context, limit int) link {
-	l := &upstream{Upstream: u, limit: limit, in: make(chan *message)}
+func (u *Upstream) dial(ctx context.Context, guards *mcpguard.Guards, limit int) link {
+	l := &upstream{Upstream: u, guards: guards, limit: limit, in: make(chan *message)}
 	l.ctx, l.stop = context.WithCancelCause(ctx)
 	return l
 }
@@ -96,12 +97,9 @@ func (l *upstream) head(req *http.Request, m *message, session string) {
 		req.Header[name] = values
 	}
 	if m != nil {
-		meta, name := look(m.Params)
+		meta, _ := look(m.Params)
 		if version = cmp.Or(meta, version); version >= sessionless && m.Method != "" {
-			req.Header.Set("Mcp-Method", m.Method)
-			if name != "" && (m.Method == "tools/call" || m.Method == "prompts/get" || m.Method == "resources/read") {
-				req.Header.Set("Mcp-Name", name)
-			}
+			setHeaders(req.Header, m, l.guards)
 		}
 	}
 	if version != "" {

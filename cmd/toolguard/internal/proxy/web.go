@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/toolguard-go/toolguard/httpguard"
 )
 
@@ -123,6 +125,12 @@ func (w *Web) post(ctx context.Context, rw http.ResponseWriter, r *http.Request)
 	if err != nil {
 		writeJSON(rw, http.StatusBadRequest, refused(nil, &rpcError{Code: codeParse, Message: err.Error()}))
 		return
+	}
+	if m.Method != "" && stateless(r, m) {
+		if err := compareHeaders(r.Header, m, w.Guards); err != nil {
+			writeJSON(rw, http.StatusBadRequest, refused(m.ID, &rpcError{Code: mcp.CodeHeaderMismatch, Message: err.Error()}))
+			return
+		}
 	}
 	s, status := w.sessionOf(ctx, r, m)
 	if s == nil {
