@@ -100,6 +100,9 @@ func (f *proxyFlags) options(ctx context.Context, server []string, memory *memor
 	o := &proxy.Options{
 		Command: server, Upstream: upstream, Stderr: c.err, Guards: guards, Session: f.conversation(server), MaxMessage: f.maxMessage, Log: log,
 	}
+	if memory.journal != nil {
+		o.Journal = memory.journal
+	}
 	if !cfg.Names() {
 		return o, nil
 	}

@@ -109,7 +109,7 @@ func (f *proxyFlags) serve(ctx context.Context, o *proxy.Options, c *console) er
 		return err
 	}
 	fmt.Fprintf(c.err, "toolguard: serving at http://%s/mcp\n", ln.Addr())
-	w := &proxy.Web{Options: *o, Token: token, Origins: f.origins, MaxSessions: f.maxSessions, Idle: f.idle}
+	w := &proxy.Web{Options: *o, Conversation: f.session, Token: token, Origins: f.origins, MaxSessions: f.maxSessions, Idle: f.idle}
 	return w.Serve(ctx, ln)
 }
 

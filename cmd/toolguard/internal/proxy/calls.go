@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/adapters/mcpguard"
 )
 
 // call is the params of a tools/call, of which all but the arguments are handed on.
@@ -58,7 +59,7 @@ func (r *relay) answer(ctx context.Context, m *message) *message {
 	if r.guards.Guard(c.name) == nil || r.stale.Load() {
 		r.refresh(ctx, c.members["_meta"], c.name)
 	}
-	env := r.guards.Do(r.scope(ctx, m), toolguard.Call{Tool: c.name, Args: c.args}, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
+	env := r.do(r.scope(ctx, m), &c, func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
 		answer, err := r.server.ask(ctx, m.Method, c.with(m.Params, args), m.key())
 		if err != nil {
 			return toolguard.Result{}, err
@@ -72,6 +73,23 @@ func (r *relay) answer(ctx context.Context, m *message) *message {
 		return refused(m.ID, &rpcError{Code: e.Code, Message: e.Message, Data: e.Data})
 	}
 	return answered(m.ID, writeResult(env))
+}
+
+// do makes the call, or goes on with the one of the conversation that it repeats,
+// if that was left open and has been decided about.
+func (r *relay) do(ctx context.Context, c *call, send mcpguard.Send) toolguard.Envelope {
+	from, err := r.open.find(ctx, c)
+	if err != nil {
+		r.log.Warn("the journal does not say what was decided", "error", err)
+	}
+	var env toolguard.Envelope
+	if from.State != toolguard.StateNone {
+		env = r.guards.Resume(ctx, c.name, from.Key, send)
+	} else {
+		env = r.guards.Do(ctx, toolguard.Call{Tool: c.name, Args: c.args}, send)
+	}
+	r.open.note(ctx, c, from, &env)
+	return env
 }
 
 // scope says which conversation a call belongs to, and where it came from.

@@ -129,6 +129,10 @@ func fakeTool(r fakeRequest) {
 		reply(r, text("written"))
 	case "die":
 		note("die " + string(r.Params.Arguments))
+		if strings.Contains(string(r.Params.Arguments), "safely") {
+			reply(r, text("alive"))
+			return
+		}
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "stop":
 		note("stop")

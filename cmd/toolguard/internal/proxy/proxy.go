@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/adapters/mcpguard"
 )
 
@@ -21,6 +22,8 @@ type Options struct {
 	Stderr io.Writer
 	// Guards of the server's tools.
 	Guards *mcpguard.Guards
+	// Journal is that of the guards, nil if they have none.
+	Journal toolguard.Journal
 	// Session names the conversation of a client that has no session of its own.
 	Session string
 	// MaxMessage bounds a message, in bytes.
@@ -38,6 +41,7 @@ func (o *Options) Stdio(ctx context.Context, in io.Reader, out io.Writer) error 
 func (o *Options) relay(client link, session string) *relay {
 	return &relay{
 		client: client, guards: o.Guards, name: session, log: o.Log,
+		open:   openCalls{journal: o.Journal, session: session, log: o.Log},
 		server: &server{dial: o.dial, log: o.Log, prefix: "toolguard-" + rand.Text()[:6] + "-"},
 	}
 }

@@ -25,6 +25,7 @@ type relay struct {
 	over  bool                   // no further calls begin
 	// asked are the server's questions to the client that are not answered, by key.
 	asked map[string]stopped
+	open  openCalls
 	// questions are those of the proxy to the client, by the keys of their IDs.
 	questions map[string]chan<- *message
 	work      sync.WaitGroup

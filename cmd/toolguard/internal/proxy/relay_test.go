@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -337,94 +336,6 @@ func TestListThatDoesNotCome(t *testing.T) {
 	assert.Equal(t, "attempt_timeout", code)
 	assert.Less(t, time.Since(began), 3*listing)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
-}
-
-// asker is a client that says it can ask its user.
-const asker = `{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}`
-
-// approving is a proxy whose tool write needs a yes.
-func approving(t *testing.T, journal toolguard.Journal, client string) *desk {
-	o, ledger := options(t, "plain", &mcpguard.Options{
-		Options: toolguard.Options{
-			Journal: journal, Approver: Approver{},
-			Approval: toolguard.ApprovalPolicy{Risks: []toolguard.Risk{toolguard.RiskHigh}, Wait: ApprovalWait},
-		},
-		Info: func(tool *mcp.Tool, i toolguard.Info) toolguard.Info {
-			if tool.Name == "write" {
-				i.Risk = toolguard.RiskHigh
-			}
-			return i
-		},
-	})
-	d := serveOptions(t, o)
-	d.ledger = ledger
-	d.ask("initialize", client)
-	d.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	return d
-}
-
-func TestApprovalByTheClientsUser(t *testing.T) {
-	t.Parallel()
-	d := approving(t, toolguard.NewMemoryJournal(), asker)
-	text, isError := d.result(d.call("echo", `{}`))
-	assert.False(t, isError, text, "nobody is asked about the others")
-	for answer, want := range map[string]string{
-		`{"action":"accept","content":{"allow":true}}`:  "",
-		`{"action":"accept","content":{"allow":false}}`: "approval_denied",
-		`{"action":"decline"}`:                          "approval_denied",
-		`{"action":"cancel"}`:                           "approval_pending",
-	} {
-		id := d.call("write", fmt.Sprintf(`{"for":%q}`, answer))
-		q := d.receive()
-		require.Equal(t, "elicitation/create", q.Method)
-		assert.Contains(t, string(q.Params), "Allow the tool write to run with")
-		d.say(`{"jsonrpc":"2.0","id":` + q.key() + `,"result":` + answer + `}`)
-		if want == "" {
-			text, isError := d.result(id)
-			assert.False(t, isError, text)
-			continue
-		}
-		code, outcome := d.failure(id)
-		assert.Equal(t, want, code)
-		assert.Equal(t, "not_started", outcome)
-	}
-	assert.Len(t, d.notes("write"), 1)
-}
-
-// Where the client cannot ask, the call waits in the journal, and runs when the
-// model sends it again after somebody has said yes there.
-func TestApprovalLater(t *testing.T) {
-	t.Parallel()
-	j := toolguard.NewMemoryJournal()
-	d := approving(t, j, `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
-	code, _ := d.failure(d.call("write", `{"n":1}`))
-	assert.Equal(t, "approval_pending", code)
-	assert.Empty(t, d.notes("write"))
-	waiting, err := j.Scan(t.Context(), toolguard.Query{States: []toolguard.State{toolguard.StateAwaiting}})
-	require.NoError(t, err)
-	require.Len(t, waiting, 1)
-	_, err = toolguard.Decide(t.Context(), j, toolguard.Ruling{Key: waiting[0].Key, Verdict: toolguard.RulingApprove, By: "ann"})
-	require.NoError(t, err)
-	text, isError := d.result(d.call("write", `{"n":1}`))
-	assert.False(t, isError, text)
-	assert.Equal(t, []string{`write {"n":1}`}, d.notes("write"))
-}
-
-// With a journal a proxy that is started again knows what the one before it left
-// unknown.
-func TestJournalOutlivesTheProxy(t *testing.T) {
-	t.Parallel()
-	j := toolguard.NewMemoryJournal()
-	opts := &mcpguard.Options{Options: toolguard.Options{Journal: j}}
-	d := serve(t, "plain", opts)
-	_, outcome := d.failure(d.call("die", `{"n":1}`))
-	assert.Equal(t, "unknown", outcome)
-	require.NoError(t, d.in.Close())
-	require.NoError(t, d.end())
-	again := serve(t, "plain", opts)
-	code, _ := again.failure(again.call("die", `{"n":1}`))
-	assert.Equal(t, "in_doubt", code)
-	assert.Empty(t, again.notes("die"))
 }
 
 // Blocks and structured content come back from a journal, which keeps bytes only.

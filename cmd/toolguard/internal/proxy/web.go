@@ -23,6 +23,9 @@ import (
 // session, and one for all requests that belong to none.
 type Web struct {
 	Options
+	// Conversation is the one that calls of all clients belong to; if empty, each
+	// session is one of its own.
+	Conversation string
 	// Token, if not empty, is what clients have to show.
 	Token string
 	// Origins are those web pages may come from beside the loopback ones.
@@ -178,9 +181,9 @@ func (w *Web) open(ctx context.Context, id string) *webSession {
 	s := &webSession{downstream: newDownstream(id, w.Log), end: end, ended: make(chan struct{})}
 	s.idle = time.AfterFunc(w.Idle, end)
 	w.sessions[id] = s
-	name := "http " + id
-	if id == "" {
-		name = "" // strangers to each other: no conversation
+	name := w.Conversation
+	if name == "" && id != "" { // without a session they are strangers to each other
+		name = "http " + id
 	}
 	go func() {
 		defer close(s.ended)

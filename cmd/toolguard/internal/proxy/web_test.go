@@ -293,6 +293,28 @@ func TestSessionsOverHTTP(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, status)
 }
 
+// A conversation that is named is that of all clients: what one of them left
+// unknown, and what was decided about it, holds for the next.
+func TestNamedConversationOutlivesASession(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]string{"ops": "in_doubt", "": "connection_lost"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, _ := options(t, "plain", nil)
+			w := web(o)
+			w.Conversation = name
+			url := listen(t, w)
+			die := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"die","arguments":{"n":1}}}`
+			_, first, _ := post(t, url, "", hello)
+			_, _, body := post(t, url, first, die)
+			assert.Contains(t, body, "connection_lost")
+			_, second, _ := post(t, url, "", hello)
+			_, _, body = post(t, url, second, die)
+			assert.Contains(t, body, code)
+		})
+	}
+}
+
 func TestIdleSessionsEnd(t *testing.T) {
 	t.Parallel()
 	o, ledger := options(t, "plain", nil)
