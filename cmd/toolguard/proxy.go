@@ -109,7 +109,7 @@ func (f *proxyFlags) options(ctx context.Context, server []string, memory *memor
 	if err := o.Probe(ctx); err != nil {
 		return nil, err
 	}
-	if err := cfg.Check(guards.Tools()); err != nil {
+	if err := cfg.Check(guards); err != nil {
 		return nil, usagef("%s: %w", f.config, err)
 	}
 	return o, nil

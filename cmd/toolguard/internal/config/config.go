@@ -3,18 +3,23 @@
 package config
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/adapters/mcpguard"
+	"github.com/toolguard-go/toolguard/internal/jsonpointer"
+	"github.com/toolguard-go/toolguard/internal/policyjson"
+	"github.com/toolguard-go/toolguard/internal/strictjson"
 	"github.com/toolguard-go/toolguard/policies"
 )
 
@@ -25,31 +30,34 @@ type Config struct {
 	Server   Server
 }
 
-// Server is the member "mcp".
+// Server is the member "mcp". Its members are named after the fields, in
+// lower_snake; see internal/policyjson.
 type Server struct {
 	// Source names the server.
-	Source string `json:"source"`
+	Source string
 	// TrustHints lets the server's hints make tools repeatable.
-	TrustHints bool `json:"trust_hints"`
+	TrustHints bool
 	// DoubtErrors takes no tool's word that it failed.
-	DoubtErrors bool `json:"doubt_errors"`
+	DoubtErrors bool
 	// Effect of tools whose hints say nothing.
-	Effect toolguard.Effect `json:"effect"`
+	Effect toolguard.Effect
+	// MaxWaiting is how long a call may wait for answers of the client.
+	MaxWaiting time.Duration
 	// Tools are declarations of single tools, by name.
-	Tools map[string]Tool `json:"tools"`
+	Tools map[string]Tool
 }
 
 // Tool is what the operator declares of a tool. What is not given stays as the
 // server's list has it.
 type Tool struct {
-	Effect        *toolguard.Effect `json:"effect"`
-	Class         string            `json:"class"`
-	VerifyWith    []string          `json:"verify_with"`
-	Alternatives  []string          `json:"alternatives"`
-	Irrelevant    []string          `json:"irrelevant"`
-	RepeatsNormal *bool             `json:"repeats_normal"`
+	Effect        *toolguard.Effect
+	Class         string
+	VerifyWith    []string
+	Alternatives  []string
+	Irrelevant    []string
+	RepeatsNormal *bool
 	// Approve has a person asked before each call.
-	Approve bool `json:"approve"`
+	Approve bool
 }
 
 // Default is the configuration of a document that says nothing.
@@ -68,28 +76,80 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-// Parse reads a configuration. An error names the place.
+// Parse reads a configuration of at most 1 MiB. An error names all that is wrong,
+// and the places.
 func Parse(text []byte) (*Config, error) {
+	c := &Config{}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil || members["mcp"] == nil {
+	if _, err := strictjson.Parse(text, strictjson.Limits{}); err != nil || json.Unmarshal(text, &members) != nil || members["mcp"] == nil {
 		set, err := policies.Parse(text) // it says best what is wrong
 		return &Config{Policies: set}, err
 	}
-	c := &Config{}
-	dec := json.NewDecoder(bytes.NewReader(members["mcp"]))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&c.Server); err != nil {
-		return nil, fmt.Errorf("/mcp: %w", err)
-	}
+	err := c.Server.read(members["mcp"])
 	delete(members, "mcp")
-	rest, err := json.Marshal(members)
+	rest, _ := json.Marshal(members) // it came as JSON
+	var other error
+	c.Policies, other = policies.Parse(rest)
+	if err = errors.Join(err, other); err == nil {
+		err = c.classes()
+	}
 	if err != nil {
 		return nil, err
 	}
-	if c.Policies, err = policies.Parse(rest); err != nil {
-		return nil, err
-	}
 	return c, nil
+}
+
+// classes returns an error that lists the classes that no policy knows.
+func (c *Config) classes() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Server.Tools)) {
+		info := toolguard.Info{Name: "any", Class: c.Server.Tools[name].Class}
+		o := c.Policies.For(info)
+		if _, err := toolguard.New(nothing(info), &o); err != nil && info.Class != "" {
+			errs = append(errs, fmt.Errorf("/mcp/tools/%s/class: %w", jsonpointer.Escape(name), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// nothing is a tool that is only there to have its class looked at.
+type nothing toolguard.Info
+
+// Info implements [toolguard.Tool].
+func (n nothing) Info() toolguard.Info { return toolguard.Info(n) }
+
+// Call implements [toolguard.Tool].
+func (nothing) Call(context.Context, json.RawMessage) (toolguard.Result, error) {
+	return toolguard.Result{}, nil
+}
+
+func (s *Server) read(text []byte) error {
+	err := policyjson.Unmarshal(text, s)
+	if errs, ok := errors.AsType[policyjson.Errors](err); ok {
+		var all []error
+		for _, e := range errs {
+			all = append(all, fmt.Errorf("/mcp%s: %s", e.Path, e.Problem))
+		}
+		return errors.Join(all...)
+	}
+	return errors.Join(err, s.check())
+}
+
+// check says what reads well and makes no sense.
+func (s *Server) check() error {
+	var errs []error
+	noKey := func(path string, e toolguard.Effect) {
+		if e == toolguard.IdempotentByKey {
+			errs = append(errs, fmt.Errorf("%s: idempotent_by_key: MCP hands no key on", path))
+		}
+	}
+	noKey("/mcp/effect", s.Effect)
+	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
+		if e := s.Tools[name].Effect; e != nil {
+			noKey("/mcp/tools/"+jsonpointer.Escape(name)+"/effect", *e)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Options are those of the guards.
@@ -100,6 +160,7 @@ func (c *Config) Options() mcpguard.Options {
 		Effect:      c.Server.Effect,
 		TrustHints:  c.Server.TrustHints,
 		DoubtErrors: c.Server.DoubtErrors,
+		MaxWaiting:  c.Server.MaxWaiting,
 		Info:        c.declare,
 	}
 }
@@ -158,18 +219,27 @@ func (c *Config) named() []string {
 }
 
 // Check returns an error that lists the tools the configuration names and the
-// server does not have.
-func (c *Config) Check(tools []string) error {
+// server does not have, and those it declares in a way that no guard can take.
+func (c *Config) Check(guards *mcpguard.Guards) error {
+	tools := guards.Tools()
 	errs := []error{c.Policies.Check(tools...)}
-	var unknown []string
-	for name := range c.Server.Tools {
-		if !slices.Contains(tools, name) {
-			unknown = append(unknown, name)
+	for _, name := range slices.Sorted(maps.Keys(c.Server.Tools)) {
+		path, t := "/mcp/tools/"+jsonpointer.Escape(name), c.Server.Tools[name]
+		named := func(path, name string) {
+			if !slices.Contains(tools, name) {
+				errs = append(errs, fmt.Errorf("%s: the server has no tool %q; it has %s", path, name, strings.Join(tools, ", ")))
+			}
 		}
-	}
-	slices.Sort(unknown)
-	for _, name := range unknown {
-		errs = append(errs, fmt.Errorf("/mcp/tools: the server has no tool %q; it has %s", name, strings.Join(tools, ", ")))
+		named(path, name)
+		for _, other := range t.VerifyWith {
+			named(path+"/verify_with", other)
+		}
+		for _, other := range t.Alternatives {
+			named(path+"/alternatives", other)
+		}
+		if guard := guards.Guard(name); guard != nil && len(t.Irrelevant) > 0 && guard.Info().Schema == nil {
+			errs = append(errs, fmt.Errorf("%s/irrelevant: %s: not arguments that the tool's schema has", path, strings.Join(t.Irrelevant, ", ")))
+		}
 	}
 	return errors.Join(errs...)
 }
