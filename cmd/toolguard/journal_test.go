@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -180,26 +179,4 @@ func TestJournalMistakesAreNamed(t *testing.T) {
 		assert.Equal(t, exitOK, code)
 		assert.Contains(t, out, "usage: toolguard "+cmd.name)
 	}
-}
-
-// A journal of a later version, and one that is not there to be had, are said
-// before anything is served.
-func TestProxyRefusesAJournalItCannotUse(t *testing.T) {
-	t.Parallel()
-	path := journalFile(t)
-	db, err := sql.Open("sqlite", path)
-	require.NoError(t, err)
-	_, err = db.Exec("UPDATE toolguard_schema SET version = 999")
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
-	code, out, errs := invoke(t, "", "proxy", "-journal", path, "--", "cat")
-	assert.Equal(t, exitFailure, code)
-	assert.Contains(t, errs, "newer")
-	assert.Empty(t, out)
-	code, _, errs = invoke(t, "", "proxy", "-journal", "/nonexistent/dir/j.db", "--", "cat")
-	assert.Equal(t, exitFailure, code)
-	assert.Contains(t, errs, "-journal /nonexistent/dir/j.db")
-	code, _, errs = invoke(t, "", "proxy", "-config", file(t, `{"version":1,"mcp":{"tools":{"pay":{"approve":true}}}}`), "--", "cat")
-	assert.Equal(t, exitUsage, code)
-	assert.Contains(t, errs, "want -journal")
 }
