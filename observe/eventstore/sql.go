@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolguard-go/toolguard"
 )
@@ -214,6 +215,8 @@ func conditions(q *Query) (string, []any) {
 			parts, args = append(parts, condition), append(args, values...)
 		}
 	}
+	n := utf8.RuneCountInString(q.Prefix)
+	add(q.Prefix != "", "(substr(call_key, 1, ?) = ? OR substr(call_id, 1, ?) = ?)", n, q.Prefix, n, q.Prefix)
 	add(!q.From.IsZero(), "at >= ?", q.From.UnixNano())
 	add(!q.To.IsZero(), "at < ?", q.To.UnixNano())
 	add(q.Ref != 0, "ref = ?", int64(q.Ref))

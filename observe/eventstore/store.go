@@ -47,6 +47,8 @@ type Query struct {
 	Ref, Within uint64
 	// Any is a call ID, key, incident, digest, or run and step joined by a slash.
 	Any string
+	// Prefix is the beginning of a key or a call ID. All records are looked at.
+	Prefix string
 	// Limit bounds the answer. If zero, 1000.
 	Limit int
 }

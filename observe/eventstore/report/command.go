@@ -80,6 +80,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, journal O
 const traceUsage = `usage: toolguard trace -store STORE [-journal STORE] [-json] CALL_OR_KEY
 
 CALL_OR_KEY is a call ID, a key, the incident of an answer, a digest, or RUN/STEP.
+Of a call ID or a key the beginning will do, four characters at least, if no other
+begins so.
 `
 
 // RunTrace is the command toolguard trace, like [Run].

@@ -39,13 +39,14 @@ type Line struct {
 }
 
 // ErrNotFound says that neither the store nor the journal knows the name.
-var ErrNotFound = errors.New("report: there is no such call")
+var ErrNotFound = errors.New("there is no such call")
 
 // maxTraces is how many actions of one name are shown, the newest.
 const maxTraces = 5
 
 // Find traces the actions that name stands for: a call ID, a key, the incident of
-// an envelope, a digest, or run/step. The newest comes first. The journal may be
+// an envelope, a digest, or run/step, or the beginning of a key or a call ID that
+// no other has; as tables show it, too. The newest comes first. The journal may be
 // nil: then there are no states and no people.
 func Find(ctx context.Context, store eventstore.Store, j toolguard.Journal, name string) ([]Trace, error) {
 	if name == "" {
@@ -70,7 +71,21 @@ func Find(ctx context.Context, store eventstore.Store, j toolguard.Journal, name
 	if len(traces) > 0 {
 		return traces, nil
 	}
-	return fromJournal(ctx, j, name)
+	if traces, err = fromJournal(ctx, j, name); !errors.Is(err, ErrNotFound) {
+		return traces, err
+	}
+	whole, other := completed(ctx, store, j, name)
+	switch {
+	case other != nil:
+		return nil, other
+	case whole == name:
+		return nil, err
+	}
+	return Find(ctx, store, j, whole)
+}
+
+func notFound(name string) error {
+	return fmt.Errorf("%w: %q. Plain successes are kept by a sample only", ErrNotFound, shown(name, 80))
 }
 
 // group is the calls of one action.
@@ -160,7 +175,7 @@ func fromJournal(ctx context.Context, j toolguard.Journal, name string) ([]Trace
 		return nil, err
 	}
 	if t.entry == nil {
-		return nil, fmt.Errorf("%w: %q. Plain successes are kept by a sample only", ErrNotFound, shown(name, 80))
+		return nil, notFound(name)
 	}
 	t.Tool, t.CallID = t.entry.Tool, t.entry.CallID
 	t.tell()
