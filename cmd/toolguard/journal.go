@@ -263,21 +263,23 @@ func journalPrune(ctx context.Context, flags *flag.FlagSet, args []string, c *co
 	})
 }
 
-// leastPrefix is how much of a key has to be given.
+// leastPrefix is how much of a key or a call ID has to be given, in bytes.
 const leastPrefix = 4
 
-// find returns the entry with a key, or the only one whose key begins so.
-func find(ctx context.Context, j toolguard.Journal, key string) (toolguard.Entry, error) {
-	if key == "" {
+// find returns the entry with a key, or the only one whose key or call ID is that,
+// or begins so. Tables cut keys, and mark it.
+func find(ctx context.Context, j toolguard.Journal, name string) (toolguard.Entry, error) {
+	if name == "" {
 		return toolguard.Entry{}, fmt.Errorf("%w: the key is empty", toolguard.ErrNoEntry)
 	}
-	if found, err := j.Scan(ctx, toolguard.Query{Key: key, Limit: 1}); err != nil || len(found) == 1 {
+	if found, err := j.Scan(ctx, toolguard.Query{Key: name, Limit: 1}); err != nil || len(found) == 1 {
 		return append(found, toolguard.Entry{})[0], err
 	}
+	short := strings.TrimSuffix(name, "…")
 	var found []toolguard.Entry
-	if len(key) >= leastPrefix {
+	if len(short) >= leastPrefix {
 		err := each(ctx, j, func(e toolguard.Entry) error {
-			if strings.HasPrefix(e.Key, key) {
+			if strings.HasPrefix(e.Key, short) || strings.HasPrefix(e.CallID, short) {
 				found = append(found, e)
 			}
 			return nil
@@ -288,10 +290,10 @@ func find(ctx context.Context, j toolguard.Journal, key string) (toolguard.Entry
 	}
 	switch len(found) {
 	case 0:
-		return toolguard.Entry{}, fmt.Errorf("%w: %q", toolguard.ErrNoEntry, key)
+		return toolguard.Entry{}, fmt.Errorf("%w: %q", toolguard.ErrNoEntry, name)
 	case 1:
 		return found[0], nil
 	default:
-		return toolguard.Entry{}, fmt.Errorf("%d keys begin with %q: want more of it", len(found), key)
+		return toolguard.Entry{}, fmt.Errorf("the keys or call IDs of %d calls begin with %q: want more of it", len(found), short)
 	}
 }

@@ -24,9 +24,10 @@ type memory struct {
 	tending sync.WaitGroup
 }
 
-func (f *proxyFlags) open(ctx context.Context) (*memory, error) {
+// remember opens the journal and the store of events.
+func (f *proxyFlags) remember(ctx context.Context) (*memory, error) {
 	var m memory
-	if err := errors.Join(m.openJournal(f.journal), m.openEvents(ctx, f.events)); err != nil {
+	if err := errors.Join(m.openJournal(f.journal), m.openEvents(ctx, f.events, f.successes)); err != nil {
 		m.close()
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (m *memory) openJournal(path string) (err error) {
 	return nil
 }
 
-func (m *memory) openEvents(ctx context.Context, name string) error {
+func (m *memory) openEvents(ctx context.Context, name string, successes float64) error {
 	if name == "" {
 		return nil
 	}
@@ -53,7 +54,7 @@ func (m *memory) openEvents(ctx context.Context, name string) error {
 		return fmt.Errorf("-events: %w", err)
 	}
 	m.store = store
-	m.events, err = eventstore.NewRecorder(store, nil)
+	m.events, err = eventstore.NewRecorder(store, &eventstore.Options{Successes: successes, NoSuccesses: successes == 0})
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type proxyFlags struct {
 	journal    string
 	session    string
 	events     string
+	successes  float64
 
 	url         string
 	headers     headers
@@ -36,6 +38,9 @@ type proxyFlags struct {
 	idle        time.Duration
 }
 
+// defaultSuccesses is the share of plain successes that are kept one by one.
+const defaultSuccesses = 0.01
+
 // defaultMaxMessage bounds a message, in bytes.
 const defaultMaxMessage = 64 << 20
 
@@ -44,7 +49,8 @@ func (f *proxyFlags) declare(flags *flag.FlagSet) {
 	flags.TextVar(&f.level, "log-level", slog.LevelWarn, "log to stderr from this `level` on: debug, info, warn or error")
 	flags.BoolVar(&f.trustHints, "trust-hints", false, "let the server's annotations make tools repeatable")
 	flags.StringVar(&f.journal, "journal", "", "remember calls with effects in this SQLite `file`, so that none is repeated after a restart")
-	flags.StringVar(&f.events, "events", "", "keep events in this `store`, a SQLite file or postgres://…, for the commands report and trace")
+	flags.StringVar(&f.events, "events", "", "keep events in this `store`, a SQLite file or postgres://…, for the commands report and trace: counts of all calls, and one by one those that had more to tell than a plain success")
+	flags.Float64Var(&f.successes, "event-successes", defaultSuccesses, "with -events, keep this `share` of plain successes one by one too, 0 to 1")
 	flags.StringVar(&f.session, "session", "", "the `name` of the conversation calls belong to; if not given, the connection, or with -journal the server")
 	flags.StringVar(&f.url, "url", "", "the server is at this `address`, over streamable HTTP, in place of a command")
 	flags.Var(&f.headers, "header", "send this `header` to the server, as \"Name: value\"; $NAME or ${NAME} in it is taken from the environment; may be given again")
@@ -65,7 +71,12 @@ func proxyCommand(ctx context.Context, flags *flag.FlagSet, args []string, c *co
 	if err := f.check(flags.Args()); err != nil {
 		return err
 	}
-	memory, err := f.open(ctx)
+	door, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer door.close()
+	memory, err := f.remember(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,8 +86,8 @@ func proxyCommand(ctx context.Context, flags *flag.FlagSet, args []string, c *co
 		return err
 	}
 	memory.tend(ctx)
-	if f.listen != "" {
-		return f.serve(ctx, o, c)
+	if door != nil {
+		return f.serve(ctx, o, door, c)
 	}
 	return o.Stdio(ctx, c.in, c.out)
 }
@@ -91,6 +102,11 @@ func (f *proxyFlags) options(ctx context.Context, server []string, memory *memor
 	upstream, err := f.upstream(cfg)
 	if err != nil {
 		return nil, usageError{err}
+	}
+	if len(server) > 0 {
+		if _, err := exec.LookPath(server[0]); err != nil {
+			return nil, fmt.Errorf("the server does not start: %w", err)
+		}
 	}
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: f.level}))
 	guards, err := f.guards(cfg, memory, log)

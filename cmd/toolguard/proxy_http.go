@@ -64,6 +64,10 @@ func (f *proxyFlags) check(server []string) error {
 		return usagef("-max-sessions %d, want 1 or more", f.maxSessions)
 	case f.idle <= 0:
 		return usagef("-idle %v, want more than 0", f.idle)
+	case !(f.successes >= 0 && f.successes <= 1):
+		return usagef("-event-successes %v, want 0 to 1", f.successes)
+	case f.successes != defaultSuccesses && f.events == "":
+		return usagef("-event-successes is for -events")
 	case f.headers.Header != nil && f.url == "":
 		return usagef("-header is for a server at -url")
 	case f.listen == "" && (f.tokenFile != "" || len(f.origins) > 0):
@@ -91,26 +95,49 @@ func (f *proxyFlags) upstream(cfg *config.Config) (*proxy.Upstream, error) {
 	return &proxy.Upstream{URL: f.url, Client: client, Header: f.headers.Header}, nil
 }
 
-// serve serves streamable HTTP.
-func (f *proxyFlags) serve(ctx context.Context, o *proxy.Options, c *console) error {
+// door is where clients come in over HTTP.
+type door struct {
+	net.Listener
+	token string
+}
+
+// open opens the door at -listen; nil without.
+func (f *proxyFlags) open() (*door, error) {
+	if f.listen == "" {
+		return nil, nil
+	}
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
-		return usagef("-listen %q, want host:port", f.listen)
+		return nil, usagef("-listen %q, want host:port", f.listen)
 	}
 	token, err := f.token()
 	if err != nil {
-		return usageError{err}
+		return nil, usageError{err}
 	}
 	if ip := net.ParseIP(host); token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usagef("-listen %s can be reached from other machines: want -token-file", f.listen)
+		return nil, usagef("-listen %s can be reached from other machines: want -token-file", f.listen)
 	}
 	ln, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Fprintf(c.err, "toolguard: serving at http://%s/mcp\n", ln.Addr())
-	w := &proxy.Web{Options: *o, Conversation: f.session, Token: token, Origins: f.origins, MaxSessions: f.maxSessions, Idle: f.idle}
-	return w.Serve(ctx, ln)
+	return &door{ln, token}, nil
+}
+
+// close does nothing after serving, which closes it too.
+func (d *door) close() {
+	if d != nil {
+		_ = d.Close()
+	}
+}
+
+// serve serves streamable HTTP.
+func (f *proxyFlags) serve(ctx context.Context, o *proxy.Options, d *door, c *console) error {
+	fmt.Fprintf(c.err, "toolguard: serving at http://%s/mcp\n", d.Addr())
+	w := &proxy.Web{
+		Options: *o, Conversation: f.session, Token: d.token, Origins: f.origins, MaxSessions: f.maxSessions, Idle: f.idle,
+	}
+	return w.Serve(ctx, d)
 }
 
 // token reads -token-file.

@@ -15,7 +15,7 @@ func TestReportAndTraceOfAProxy(t *testing.T) {
 	dir := t.TempDir()
 	store, journal := filepath.Join(dir, "events.db"), filepath.Join(dir, "j.db")
 	server := built(t, "github.com/modelcontextprotocol/go-sdk/examples/server/memory")
-	w := dialServer(t, proxied(t, []string{server}, "-events", store, "-journal", journal))
+	w := dialServer(t, proxied(t, []string{server}, "-events", store, "-event-successes", "1", "-journal", journal))
 	w.ask("tools/list", `{}`)
 	code, _ := failureOf(t, w.ask("tools/call", toolCall("create_entities", `{"entities":7}`)))
 	require.Equal(t, "schema_violation", code)
@@ -34,10 +34,11 @@ func TestReportAndTraceOfAProxy(t *testing.T) {
 	_, out, _ = invoke(t, "", "journal", "list", "-journal", journal, "-all", "-json")
 	require.NoError(t, json.Unmarshal([]byte(out), &entries))
 	require.Len(t, entries, 1)
-	status, out, errs = invoke(t, "", "trace", "-store", store, "-journal", journal, entries[0].Key)
+	status, out, errs = invoke(t, "", "trace", "-store", store, "-journal", journal, entries[0].Key[:8])
 	require.Equal(t, exitOK, status, errs)
 	assert.Contains(t, out, "create_entities")
-	assert.Contains(t, out, "succeeded")
+	assert.Contains(t, out, "Did it fail?                 No")
+	assert.Contains(t, out, "attempt 1", "the plain success is kept too")
 }
 
 func TestReportMistakesAreNamed(t *testing.T) {

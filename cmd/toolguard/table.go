@@ -35,38 +35,6 @@ func since(e *toolguard.Entry) string {
 	return e.Read.Sub(e.Updated).Round(time.Second).String()
 }
 
-// printEntry prints all of an entry.
-func printEntry(w io.Writer, e *toolguard.Entry, records []toolguard.Record) error {
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	row := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(t, "%s\t%s\n", name, plain(value, 1<<16))
-		}
-	}
-	row("key", e.Key)
-	row("state", e.State.String())
-	row("since", since(e))
-	row("tool", e.Tool)
-	row("source", e.Source)
-	row("effect", e.Effect.String())
-	row("tenant", e.Scope.Tenant)
-	row("principal", e.Scope.Principal)
-	row("session", e.Scope.Session)
-	row("attempts", fmt.Sprint(e.Attempts))
-	row("code", string(e.Code))
-	row("arguments", string(e.Args))
-	row("result", string(e.Result))
-	if e.Approval != nil {
-		row("decided by", e.Approval.By)
-	}
-	row("linked", e.Linked)
-	fmt.Fprintln(t)
-	for _, r := range records {
-		fmt.Fprintf(t, "%s\t%v\t%v → %v\t%s\t%s\n", r.At.Format(time.RFC3339), r.Kind, r.From, r.To, plain(r.Actor, 64), plain(r.Why, 200))
-	}
-	return t.Flush()
-}
-
 // plain is text that only shows: on one line, bounded, without control characters.
 func plain(text string, limit int) string {
 	short := text[:min(len(text), limit)]

@@ -128,14 +128,18 @@ func auditLine(r *toolguard.Record) Line {
 	if r.Actor != toolguard.ActorGuard {
 		by = " by " + r.Actor
 	}
-	switch r.Kind {
-	case toolguard.RecordState:
+	switch {
+	case r.Kind == toolguard.RecordState && r.From == toolguard.StateNone:
+		l.What = r.To.String() + by
+	case r.Kind == toolguard.RecordState && r.From == r.To:
+		l.What = "still " + r.To.String() + by
+	case r.Kind == toolguard.RecordState:
 		l.What = fmt.Sprintf("%s → %s%s", r.From, r.To, by)
-	case toolguard.RecordAttempt:
+	case r.Kind == toolguard.RecordAttempt:
 		l.What = fmt.Sprintf("attempt %d noted: outcome %s", r.Attempt, r.Outcome)
-	case toolguard.RecordLate:
+	case r.Kind == toolguard.RecordLate:
 		l.What = fmt.Sprintf("late answer noted: outcome %s", r.Outcome)
-	case toolguard.RecordCheck:
+	case r.Kind == toolguard.RecordCheck:
 		l.What = fmt.Sprintf("the downstream was asked%s: outcome %s", by, r.Outcome)
 	default:
 		l.What = r.Kind.String() + by

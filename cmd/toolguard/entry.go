@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// printEntry prints all of an entry, for people.
+func printEntry(w io.Writer, e *toolguard.Entry, records []toolguard.Record) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(t, "%s\t%s\n", name, plain(value, 1<<16))
+		}
+	}
+	row("key", e.Key)
+	row("call", e.CallID)
+	row("state", fmt.Sprintf("%v, since %s", e.State, since(e)))
+	row("tool", e.Tool)
+	row("source", e.Source)
+	row("effect", e.Effect.String())
+	row("tenant", e.Scope.Tenant)
+	row("principal", e.Scope.Principal)
+	row("session", e.Scope.Session)
+	row("attempts", fmt.Sprint(e.Attempts))
+	row("code", string(e.Code))
+	row("arguments", string(e.Args))
+	for _, line := range resultOf(e) {
+		row("result", line)
+	}
+	if e.Approval != nil {
+		row("decided by", e.Approval.By)
+	}
+	row("linked", e.Linked)
+	fmt.Fprintln(t)
+	for i := range records {
+		r := &records[i]
+		cells := []string{r.At.Format(time.RFC3339), happened(r), plain(r.Actor, 64), plain(r.Why, 200)}
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	}
+	return t.Flush()
+}
+
+// happened says what a record is about.
+func happened(r *toolguard.Record) string {
+	switch r.Kind {
+	case toolguard.RecordState:
+		switch {
+		case r.From == r.To:
+			return "still " + r.To.String()
+		case r.From == toolguard.StateNone:
+			return r.To.String()
+		}
+		return fmt.Sprintf("%v → %v", r.From, r.To)
+	case toolguard.RecordAttempt:
+		return came(fmt.Sprintf("attempt %d", r.Attempt), r)
+	case toolguard.RecordLate:
+		return came("a late answer", r)
+	case toolguard.RecordCheck:
+		return came("the service was asked", r)
+	case toolguard.RecordApproval:
+		return "somebody was asked for approval"
+	default:
+		return came(r.Kind.String(), r)
+	}
+}
+
+// came adds what something came to.
+func came(what string, r *toolguard.Record) string {
+	what += ": " + r.Outcome.String()
+	if r.Code != "" {
+		what += fmt.Sprintf(", %s", plain(string(r.Code), 64))
+	}
+	if r.Duration > 0 {
+		what += fmt.Sprintf(", after %v", r.Duration.Round(time.Microsecond))
+	}
+	return what
+}
+
+// resultOf says what an entry's result is: what the model read, and the parts
+// beside it. A part that is text is shown, of any other how large it is.
+func resultOf(e *toolguard.Entry) (lines []string) {
+	var r struct {
+		Text  string          `json:"text"`
+		JSON  json.RawMessage `json:"json"`
+		Parts []struct {
+			MediaType string `json:"media_type"`
+			Data      []byte `json:"data"`
+		} `json:"parts"`
+	}
+	switch {
+	case len(e.Result) == 0:
+		return nil
+	case json.Unmarshal(e.Result, &r) != nil: // it is sealed, or of a later version
+		return []string{string(e.Result)}
+	}
+	for _, text := range []string{r.Text, string(r.JSON)} {
+		if text != "" {
+			lines = append(lines, text)
+		}
+	}
+	for _, p := range r.Parts {
+		switch {
+		case len(p.Data) == 0: // what only the host understands is not stored
+		case readable(p.Data):
+			lines = append(lines, strings.TrimSpace(p.MediaType+" "+string(p.Data)))
+		default:
+			lines = append(lines, fmt.Sprintf("%d bytes of %q", len(p.Data), p.MediaType))
+		}
+	}
+	if lines == nil {
+		lines = []string{"nothing was returned"}
+	}
+	return lines
+}
+
+// maxReadable is how large a part is shown that is text: an image in JSON is not.
+const maxReadable = 4 << 10
+
+func readable(data []byte) bool { return len(data) <= maxReadable && utf8.Valid(data) }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/sqlite"
+)
+
+// printed is an entry as people read it.
+func printed(t *testing.T, e toolguard.Entry, records ...toolguard.Record) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, printEntry(&b, &e, records))
+	return b.String()
+}
+
+// Results are shown as they were read, parts by what they are, and nothing in
+// base64.
+func TestResultsAreShownForPeople(t *testing.T) {
+	t.Parallel()
+	for result, want := range map[string][]string{
+		``:                           nil,
+		`{"text":"paid 5\u001b[2J"}`: {"paid 5?[2J"},
+		`{"json":{"id":7}}`:          {`{"id":7}`},
+		`{"text":""}`:                {"nothing was returned"},
+		`{"text":"done","parts":[{},{"media_type":"application/json; role=structured","data":"eyJuIjo3fQ=="},{"media_type":"image/png","data":"iVBORw0KGgr/"}]}`: {
+			"done", `application/json; role=structured {"n":7}`, `9 bytes of "image/png"`,
+		},
+		`"sealed"`: {`"sealed"`},
+	} {
+		text := printed(t, toolguard.Entry{Key: "k", Result: json.RawMessage(result)})
+		assert.Equal(t, len(want), strings.Count(text, "result  "), text)
+		for _, w := range want {
+			assert.Contains(t, text, w+"\n")
+		}
+	}
+}
+
+// Each kind of record says what happened, and what is not known is left out.
+func TestRecordsAreShownForPeople(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	text := printed(t, toolguard.Entry{Key: "k", State: toolguard.StateSucceeded},
+		toolguard.Record{At: at, To: toolguard.StatePending, Actor: "guard"},
+		toolguard.Record{At: at, Kind: toolguard.RecordAttempt, Attempt: 2, Code: toolguard.CodeAttemptTimeout, Duration: 1500 * time.Millisecond, Actor: "guard"},
+		toolguard.Record{At: at, From: toolguard.StatePending, To: toolguard.StateUnknown, Actor: "guard"},
+		toolguard.Record{At: at, Kind: toolguard.RecordCheck, Actor: "recoverer", Outcome: toolguard.OutcomeNotStarted},
+		toolguard.Record{At: at, Kind: toolguard.RecordLate, Outcome: toolguard.OutcomeSucceeded, Actor: "guard"},
+		toolguard.Record{At: at, From: toolguard.StateUnknown, To: toolguard.StateSucceeded, Actor: "ann", Why: "seen on the statement"},
+		toolguard.Record{At: at, From: toolguard.StateSucceeded, To: toolguard.StateSucceeded, Actor: "proxy", Why: "the model was told"},
+		toolguard.Record{At: at, Kind: toolguard.RecordApproval, Actor: "bob"},
+		toolguard.Record{At: at, Kind: toolguard.RecordRefused, Actor: "guard", Code: toolguard.CodePermissionDenied, Outcome: toolguard.OutcomeNotStarted},
+	)
+	for _, want := range []string{
+		"pending  ", "attempt 2: unknown, attempt_timeout, after 1.5s", "pending → unknown", "the service was asked: not_started", "a late answer: succeeded",
+		"unknown → succeeded", "seen on the statement", "still succeeded", "somebody was asked for approval", "refused: not_started, permission_denied",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, "none")
+	for line := range strings.Lines(text) {
+		assert.NotRegexp(t, `[ \t]\n$`, line)
+	}
+}
+
+// A call is found by the beginning of its key or its call ID, cut as tables cut it.
+func TestCallsAreFoundByTheBeginningOfAName(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j.db")
+	j, err := sqlite.Open(path, nil)
+	require.NoError(t, err)
+	for _, names := range [][2]string{{"58ced015aa", "call-one"}, {"58ced015bb", "call-two"}, {"7777777777", ""}} {
+		_, ok, err := j.Write(t.Context(), toolguard.Version{}, toolguard.Entry{Key: names[0], CallID: names[1], State: toolguard.StateUnknown, Tool: "pay"})
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+	require.NoError(t, j.Close())
+	for name, key := range map[string]string{
+		"58ced015a": "58ced015aa", "58ced015bb…": "58ced015bb", "call-two": "58ced015bb", "call-o": "58ced015aa", "7777": "7777777777",
+	} {
+		code, out, errs := invoke(t, "", "journal", "show", "-journal", path, name)
+		assert.Equal(t, exitOK, code, errs)
+		assert.Contains(t, out, key)
+		code, _, errs = invoke(t, "", "journal", "decide", "-journal", path, "-by", "ann", "approve", name)
+		assert.Equal(t, exitFailure, code)
+		assert.Contains(t, errs, "decided about already", "it was found")
+	}
+	for name, want := range map[string]string{"58ce": `2 calls begin with "58ce"`, "call": "2 calls", "777": "no such entry", "…": "no such entry", "other": "no such entry"} {
+		code, _, errs := invoke(t, "", "journal", "show", "-journal", path, name)
+		assert.Equal(t, exitFailure, code)
+		assert.Contains(t, errs, want)
+	}
+}
