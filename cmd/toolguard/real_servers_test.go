@@ -56,6 +56,15 @@ func TestRealServersSayTheSameBehindTheProxy(t *testing.T) {
 		"sdk everything": {func(t *testing.T) []string { return []string{built(t, sdk+"everything")} }, []exchange{
 			{"tools/list", `{}`}, {"prompts/list", `{}`}, {"resources/list", `{}`}, called("greet", `{"name":"x"}`),
 		}},
+		"sdk hello": {func(t *testing.T) []string { return []string{built(t, sdk+"hello")} }, []exchange{
+			{"tools/list", `{}`}, called("greet", `{"name":"x"}`),
+		}},
+		"sdk sequentialthinking": {func(t *testing.T) []string { return []string{built(t, sdk+"sequentialthinking")} }, []exchange{
+			{"tools/list", `{}`}, {"resources/list", `{}`}, called("start_thinking", `{"problem":"x","sessionId":"s1"}`), called("review_thinking", `{"sessionId":"s1"}`),
+		}},
+		"sdk toolschemas": {func(t *testing.T) []string { return []string{built(t, sdk+"toolschemas")} }, []exchange{
+			{"tools/list", `{}`}, called("simple greeting", `{"name":"x"}`), called("manual greeting", `{"name":"x"}`), called("unvalidated greeting", `{"name":"x"}`),
+		}},
 		"sdk memory": {func(t *testing.T) []string { return []string{built(t, sdk+"memory")} }, []exchange{
 			{"tools/list", `{}`}, called("create_entities", `{"entities":[{"name":"a","entityType":"t","observations":["o"]}]}`), called("read_graph", `{}`),
 		}},
@@ -131,28 +140,31 @@ func (p *pages) edits(t *testing.T) (n int) {
 }
 
 // Whatever happens to a server, every call is answered once and no edit is made
-// twice.
+// twice; and once it is back its tools can be called, however many calls were lost.
 func TestRealLedgerUnderKills(t *testing.T) {
 	t.Parallel()
 	const calls, kills = 120, 3
 	p := newPages(t, calls)
-	policy := file(t, `{"version":1,"defaults":{"breaker":{"off":true}}}`)
-	w := dialServer(t, proxied(t, npmServer(t, "filesystem", p.dir), "-config", policy))
+	w := dialServer(t, proxied(t, npmServer(t, "filesystem", p.dir)))
 	answers, unknown := 0, 0
 	for round := range kills {
+		require.Eventually(t, func() bool { return w.ask("ping", `{}`).Error == nil }, realPatience, time.Millisecond, "it is back")
+		server := w.child() // it takes longer to find than calls take
 		var ids []string
 		for i := range calls / kills {
 			ids = append(ids, w.send("tools/call", p.edit(round*calls/kills+i)))
 		}
 		seen := w.answer(ids[0])
+		assert.NotContains(t, string(seen.Result), `"isError":true`, "round %d", round)
 		w.early[ids[0]] = seen // it counts like the others
-		w.signalChild(syscall.SIGKILL)
+		require.NoError(t, syscall.Kill(server, syscall.SIGKILL))
 		for _, id := range ids {
 			var r struct{ IsError bool }
 			a := w.answer(id)
 			require.NoError(t, json.Unmarshal(a.Result, &r))
 			if answers++; r.IsError {
-				_, outcome := failureOf(t, a)
+				code, outcome := failureOf(t, a)
+				assert.Equal(t, "connection_lost", code)
 				assert.Contains(t, []string{"unknown", "not_started"}, outcome)
 				unknown++
 			}
@@ -161,6 +173,29 @@ func TestRealLedgerUnderKills(t *testing.T) {
 	assert.Equal(t, calls, answers)
 	assert.Positive(t, unknown, "the kills hit nothing")
 	assert.GreaterOrEqual(t, p.edits(t), answers-unknown, "what was answered as done is done")
+}
+
+// What the server asks of the client's model or user takes as long as it takes: the
+// tool has 2 s here, and the answer comes after 5.
+func TestRealServerAsksTheClient(t *testing.T) {
+	t.Parallel()
+	policy := file(t, `{"version":1,"defaults":{"timeout":{"attempt":"2s","grace":"100ms"}}}`)
+	w := dialClient(t, proxied(t, npmServer(t, "everything", "stdio"), "-config", policy), `{"sampling":{},"elicitation":{}}`)
+	for tool, c := range map[string]struct{ args, method, answer, want string }{
+		"trigger-sampling-request": {
+			`{"prompt":"x"}`, "sampling/createMessage", `{"role":"assistant","model":"m","content":{"type":"text","text":"sampled"}}`, "sampled",
+		},
+		"trigger-elicitation-request": {`{}`, "elicitation/create", `{"action":"decline"}`, "decline"},
+	} {
+		id := w.send("tools/call", toolCall(tool, c.args))
+		q := w.question(c.method)
+		asked := time.Now()
+		require.Eventually(t, func() bool { return time.Since(asked) > 5*time.Second }, realPatience, 100*time.Millisecond)
+		w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, q.ID, c.answer))
+		a := w.answer(id)
+		assert.NotContains(t, string(a.Result), `"isError":true`)
+		assert.Contains(t, string(a.Result), c.want)
+	}
 }
 
 // A server that is stopped in a call is given up on, and used again when it goes on.
@@ -199,6 +234,14 @@ func TestRealServerFloodsAndThousandCalls(t *testing.T) {
 	assert.Len(t, files, 1001)
 }
 
+// What a server or its launcher prints beside the protocol is passed over.
+func TestRealServerWithGarbageOnItsOutput(t *testing.T) {
+	t.Parallel()
+	noisy := append([]string{"sh", "-c", `echo 'Starting the server ...'; echo '{"half":'; printf '\000\377\n\n[1,2]\n'; exec "$0" "$@"`}, npmServer(t, "everything", "stdio")...)
+	w := dialServer(t, proxied(t, noisy))
+	assert.Contains(t, string(w.ask("tools/call", toolCall("echo", `{"message":"a"}`)).Result), "Echo: a")
+}
+
 // A client that is gone in the middle of a call leaves no process behind.
 func TestRealClientLeavesInACall(t *testing.T) {
 	t.Parallel()
@@ -231,7 +274,7 @@ func TestRealRestartWithAJournal(t *testing.T) {
 	t.Parallel()
 	const calls = 300
 	p, journal := newPages(t, calls), filepath.Join(t.TempDir(), "j.db")
-	policy := file(t, `{"version":1,"defaults":{"breaker":{"off":true}},"mcp":{"tools":{"edit_file":{"effect":"non_idempotent"}}}}`)
+	policy := file(t, `{"version":1,"mcp":{"tools":{"edit_file":{"effect":"non_idempotent"}}}}`)
 	command := proxied(t, npmServer(t, "filesystem", p.dir), "-journal", journal, "-config", policy)
 	first := dialServer(t, command)
 	for i := range calls {

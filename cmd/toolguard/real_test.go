@@ -86,6 +86,7 @@ type wire struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
+	asked chan answer // requests of the server
 	last  int
 	early map[string]answer
 }
@@ -97,10 +98,12 @@ type answer struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-func dialServer(t *testing.T, command []string, env ...string) *wire {
+func dialServer(t *testing.T, command []string) *wire { return dialClient(t, command, `{}`) }
+
+// dialClient is dialServer for a client that can do something.
+func dialClient(t *testing.T, command []string, capabilities string) *wire {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -109,7 +112,7 @@ func dialServer(t *testing.T, command []string, env ...string) *wire {
 		cmd.Stderr = os.Stderr
 	}
 	require.NoError(t, cmd.Start())
-	w := &wire{t: t, cmd: cmd, in: in, lines: make(chan string, 4096), early: make(map[string]answer)}
+	w := &wire{t: t, cmd: cmd, in: in, lines: make(chan string, 4096), asked: make(chan answer, 16), early: make(map[string]answer)}
 	go func() {
 		defer close(w.lines)
 		r := bufio.NewReaderSize(out, 1<<20)
@@ -122,7 +125,7 @@ func dialServer(t *testing.T, command []string, env ...string) *wire {
 		}
 	}()
 	t.Cleanup(func() { w.close() })
-	w.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	w.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"clientInfo":{"name":"t","version":"1"}}`)
 	w.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return w
 }
@@ -155,25 +158,45 @@ func (w *wire) send(method, params string) string {
 // answer returns the answer to a request. Every request has one.
 func (w *wire) answer(id string) answer {
 	w.t.Helper()
-	timeout := time.After(realPatience)
-	for {
+	for timeout := time.After(realPatience); ; w.read(timeout) {
 		if a, ok := w.early[id]; ok {
 			delete(w.early, id)
 			return a
 		}
+	}
+}
+
+// question returns the next request of the server, which is one of that method.
+func (w *wire) question(method string) answer {
+	w.t.Helper()
+	for timeout := time.After(realPatience); ; w.read(timeout) {
 		select {
-		case line, ok := <-w.lines:
-			require.True(w.t, ok, "the process has ended")
-			var a answer
-			require.NoError(w.t, json.Unmarshal([]byte(line), &a), line)
-			if a.Method == "" {
-				_, twice := w.early[string(a.ID)]
-				assert.False(w.t, twice, "%s was answered twice", a.ID)
-				w.early[string(a.ID)] = a
-			}
-		case <-timeout:
-			w.t.Fatalf("no answer to %s", id)
+		case q := <-w.asked:
+			require.Equal(w.t, method, q.Method)
+			return q
+		default:
 		}
+	}
+}
+
+// read takes in the next message.
+func (w *wire) read(timeout <-chan time.Time) {
+	w.t.Helper()
+	select {
+	case line, ok := <-w.lines:
+		require.True(w.t, ok, "the process has ended")
+		var a answer
+		require.NoError(w.t, json.Unmarshal([]byte(line), &a), line)
+		switch {
+		case a.Method != "" && a.ID != nil:
+			w.asked <- a
+		case a.Method == "":
+			_, twice := w.early[string(a.ID)]
+			assert.False(w.t, twice, "%s was answered twice", a.ID)
+			w.early[string(a.ID)] = a
+		}
+	case <-timeout:
+		w.t.Fatal("nothing comes")
 	}
 }
 
