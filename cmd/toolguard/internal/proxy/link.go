@@ -31,7 +31,7 @@ type lines struct {
 	mu  sync.Mutex
 	out io.Writer
 
-	queue []*message // the rest of a batch
+	queue []parsed // the rest of a batch
 }
 
 func newLines(in io.Reader, out io.Writer, limit int, end func()) *lines {
@@ -60,14 +60,11 @@ func (l *lines) receive() (*message, error) {
 		if len(text) == 0 {
 			continue
 		}
-		if l.queue, err = parse(text); err != nil {
-			l.queue = nil
-			return nil, err
-		}
+		l.queue = parse(text)
 	}
-	m := l.queue[0]
+	next := l.queue[0]
 	l.queue = l.queue[1:]
-	return m, nil
+	return next.message, next.err
 }
 
 // line reads a line of any length up to the limit. Of a longer one it keeps the

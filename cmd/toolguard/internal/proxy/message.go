@@ -25,44 +25,66 @@ type message struct {
 
 // errMalformed is about one message; others may follow.
 type errMalformed struct {
-	reason string
-	id     json.RawMessage // of the message, if it can be told
+	reason  string
+	id      json.RawMessage // of the message, if it can be told
+	invalid bool            // it is JSON, and no message
+}
+
+// code is that of JSON-RPC for what is wrong.
+func (e *errMalformed) code() int64 {
+	if e.invalid {
+		return codeInvalid
+	}
+	return codeParse
 }
 
 func (e *errMalformed) Error() string { return "malformed message: " + e.reason }
 
-// parse reads a message, or the messages of a batch.
-func parse(text []byte) ([]*message, error) {
+// malformed is the answer to what is no message.
+func malformed(err error) *rpcError {
+	e := &rpcError{Code: codeParse, Message: err.Error()}
+	if bad, ok := errors.AsType[*errMalformed](err); ok {
+		e.Code = bad.code()
+	}
+	return e
+}
+
+// parsed is a message, or what is wrong with one.
+type parsed struct {
+	*message
+	err error
+}
+
+// parse reads a message, or the messages of a batch: one of them that is malformed
+// takes no other along.
+func parse(text []byte) []parsed {
 	text = bytes.TrimSpace(text)
-	if len(text) == 0 || text[0] != '[' {
-		m, err := parseOne(text)
-		return []*message{m}, err
-	}
-	var batch []json.RawMessage
-	if err := json.Unmarshal(text, &batch); err != nil {
-		return nil, &errMalformed{reason: err.Error()}
-	}
-	all := make([]*message, 0, len(batch))
-	for _, text := range batch {
-		m, err := parseOne(text)
-		if err != nil {
-			return nil, err
+	batch := []json.RawMessage{text}
+	if len(text) > 0 && text[0] == '[' {
+		if err := json.Unmarshal(text, &batch); err != nil {
+			return []parsed{{nil, &errMalformed{reason: err.Error()}}}
 		}
-		all = append(all, m)
+		if len(batch) == 0 {
+			return []parsed{{nil, &errMalformed{reason: "an empty batch", invalid: true}}}
+		}
 	}
-	return all, nil
+	all := make([]parsed, len(batch))
+	for i, text := range batch {
+		all[i].message, all[i].err = parseOne(text)
+	}
+	return all
 }
 
 func parseOne(text []byte) (*message, error) {
 	m := &message{text: text}
 	if err := json.Unmarshal(text, m); err != nil {
-		return nil, &errMalformed{reason: err.Error()}
+		return nil, &errMalformed{reason: err.Error(), invalid: json.Valid(text)}
 	}
 	if string(m.ID) == "null" {
 		m.ID = nil
 	}
 	if m.Method == "" && m.Result == nil && m.Error == nil {
-		return nil, &errMalformed{reason: "neither a request nor an answer", id: m.ID}
+		return nil, &errMalformed{reason: "neither a request nor an answer", id: m.ID, invalid: true}
 	}
 	return m, nil
 }
@@ -150,7 +172,7 @@ var errTooLarge = errors.New("message too large")
 // tooLarge is the error of a message beyond the limit. head and tail are its ends,
 // where the ID of an answer is found.
 func tooLarge(limit int, head, tail []byte) *errMalformed {
-	return &errMalformed{reason: fmt.Sprintf("more than %d bytes", limit), id: idOf(head, tail)}
+	return &errMalformed{reason: fmt.Sprintf("more than %d bytes", limit), id: idOf(head, tail), invalid: true}
 }
 
 // idOf finds the ID of an answer of which only the ends are known. SDKs write it

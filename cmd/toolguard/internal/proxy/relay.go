@@ -85,11 +85,7 @@ func (r *relay) readClient(ctx context.Context) {
 	for {
 		m, err := r.client.receive()
 		if bad, ok := errors.AsType[*errMalformed](err); ok {
-			code := int64(codeParse)
-			if bad.id != nil {
-				code = codeInvalid
-			}
-			r.toClient(refused(bad.id, &rpcError{Code: code, Message: bad.Error()}))
+			r.toClient(refused(bad.id, malformed(bad)))
 			continue
 		}
 		if err != nil {

@@ -222,18 +222,18 @@ func (l *upstream) readJSON(resp *http.Response, m *message) error {
 	if err != nil {
 		return err
 	}
-	all, err := parse(body)
-	if err != nil {
-		return err
-	}
-	found := false
-	for _, a := range all {
+	found, missing := false, errors.New("the server answered another request")
+	for _, a := range parse(body) {
+		if a.err != nil {
+			missing = a.err
+			continue
+		}
 		a.related = m.related
-		l.push(a)
+		l.push(a.message)
 		found = found || a.isAnswer() && a.key() == m.key()
 	}
 	if !found {
-		return errors.New("the server answered another request")
+		return missing
 	}
 	return nil
 }
@@ -282,16 +282,15 @@ func (l *upstream) stream(resp *http.Response, m *message) (done bool, id string
 		if len(e.data) == 0 || e.name != "" && e.name != "message" {
 			continue
 		}
-		all, err := parse(e.data)
-		if err != nil {
-			l.push(&message{lost: err})
-			continue
-		}
-		for _, a := range all {
+		for _, a := range parse(e.data) {
+			if a.err != nil {
+				l.push(&message{lost: a.err})
+				continue
+			}
 			if m != nil {
 				a.related = m.related
 			}
-			l.push(a)
+			l.push(a.message)
 			done = done || m != nil && a.isAnswer() && a.key() == m.key()
 		}
 		if done {

@@ -126,7 +126,7 @@ func (w *Web) post(ctx context.Context, rw http.ResponseWriter, r *http.Request)
 	}
 	m, err := parseOne(body)
 	if err != nil {
-		writeJSON(rw, http.StatusBadRequest, refused(nil, &rpcError{Code: codeParse, Message: err.Error()}))
+		writeJSON(rw, http.StatusBadRequest, refused(nil, malformed(err)))
 		return
 	}
 	if m.Method != "" && stateless(r, m) {
