@@ -6,12 +6,16 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/toolguard-go/toolguard/internal/evidence"
 )
 
 // Waiting stops a call's clocks while its tool waits for somebody who is not part
 // of it: a person whom it has asked something, or the host's own model. That time
 // counts neither against the attempt's timeout nor against the call's budget. The
 // caller's own deadline goes on.
+//
+// A client of package httpguard does not take silence for a dead stream meanwhile.
 //
 // Hand it to the call with [WithWaiting]; whoever sees the question begin calls
 // [Waiting.Begin]. It is safe for concurrent use. Make it with [NewWaiting], one
@@ -39,18 +43,27 @@ func NewWaiting(limit time.Duration) (*Waiting, error) {
 	return &Waiting{limit: limit}, nil
 }
 
-type waitingKey struct{}
-
 // WithWaiting has calls under ctx not count what w waits for. A nil w counts all.
 func WithWaiting(ctx context.Context, w *Waiting) context.Context {
-	return context.WithValue(ctx, waitingKey{}, w)
+	return context.WithValue(ctx, evidence.WaiterKey{}, w)
 }
 
 // WaitingFrom returns what [WithWaiting] has put there, or nil. The context that a
 // tool gets has it too.
 func WaitingFrom(ctx context.Context) *Waiting {
-	w, _ := ctx.Value(waitingKey{}).(*Waiting)
+	w, _ := ctx.Value(evidence.WaiterKey{}).(*Waiting)
 	return w
+}
+
+// Waited returns for how long somebody was waited for since then, and whether
+// somebody still is. A nil w has waited for nobody.
+func (w *Waiting) Waited(then time.Time) (total time.Duration, still bool) {
+	if w == nil {
+		return 0, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.since(then), w.running()
 }
 
 // Begin says that somebody is waited for from now on, until end is called. Waits
@@ -124,13 +137,8 @@ func (w *Waiting) since(then time.Time) (total time.Duration) {
 
 // waited is how long somebody was waited for since then, which does not count.
 func (c *call) waited(then time.Time) time.Duration {
-	w := WaitingFrom(c.ctx)
-	if w == nil {
-		return 0
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.since(then)
+	total, _ := WaitingFrom(c.ctx).Waited(then)
+	return total
 }
 
 // prolonged returns how long the attempt has left after all, because somebody was

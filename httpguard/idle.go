@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/toolguard-go/toolguard/internal/evidence"
 )
 
 // Defaults of [IdleOptions].
@@ -61,6 +63,9 @@ func (o *IdleOptions) check() error {
 // returns although the source may still block, and closes the source. Between
 // reads no goroutine runs, and a source that ends its blocked Read when closed
 // leaves none behind.
+//
+// While a call waits for somebody, as toolguard.Waiting says of the context, silence
+// does not count.
 //
 // Read must not be called concurrently with itself; Close may be called at any time.
 type IdleReader struct {
@@ -173,16 +178,49 @@ func (r *IdleReader) fill(want int) {
 	// The source reads into a buffer of ours, in a goroutine: a source that
 	// ignores Close cannot hold the consumer, nor write into its memory later.
 	go readInto(r.source, r.buf, r.results)
-	select {
-	case res := <-r.results:
-		r.accept(res, time.Since(began))
-	case <-timer.C:
-		r.lateOrStalled(time.Since(began))
-	case <-r.ctx.Done():
-		r.giveUp(r.ctx.Err())
-	case <-r.closed:
-		r.giveUp(os.ErrClosed)
+	for {
+		select {
+		case res := <-r.results:
+			r.accept(res, r.silent(began))
+		case <-timer.C:
+			if rest := r.excused(began); rest > 0 {
+				timer.Reset(rest)
+				continue
+			}
+			r.lateOrStalled(r.silent(began))
+		case <-r.ctx.Done():
+			r.giveUp(r.ctx.Err())
+		case <-r.closed:
+			r.giveUp(os.ErrClosed)
+		}
+		return
 	}
+}
+
+// glance is how long to wait at least before looking again whether somebody is
+// still waited for.
+const glance = time.Second
+
+// excused is how long the source may go on being silent after all, because somebody
+// was waited for meanwhile.
+func (r *IdleReader) excused(began time.Time) time.Duration {
+	rest := r.left - r.silent(began)
+	if w, ok := r.ctx.Value(evidence.WaiterKey{}).(evidence.Waiter); ok {
+		if _, still := w.Waited(began); still {
+			return max(rest, glance)
+		}
+	}
+	return rest
+}
+
+// silent is how long the source has been, not counting what was waited for.
+func (r *IdleReader) silent(began time.Time) time.Duration {
+	took := time.Since(began)
+	if w, ok := r.ctx.Value(evidence.WaiterKey{}).(evidence.Waiter); ok {
+		waited, _ := w.Waited(began)
+		took -= waited
+	}
+	return took
 }
 
 // lateOrStalled takes what arrived at the very moment the limit passed.

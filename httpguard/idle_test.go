@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/toolguard-go/toolguard/internal/evidence"
 )
 
 // step is what a scripted source does next: wait, then deliver.
@@ -160,6 +162,52 @@ func TestClockStopsWhileTheConsumerThinks(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "b", string(one))
 	})
+}
+
+// waits is a wait for somebody, from some time on until another.
+type waits struct{ from, to time.Time }
+
+func (w waits) Waited(then time.Time) (time.Duration, bool) {
+	from, to := w.from, w.to
+	if from.Before(then) {
+		from = then
+	}
+	if now := time.Now(); to.After(now) {
+		to = now
+	}
+	return max(to.Sub(from), 0), !time.Now().Before(w.from) && time.Now().Before(w.to)
+}
+
+// While somebody is waited for, silence is not the source's.
+func TestSilenceWhileSomebodyIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	const idle = 30 * time.Second
+	for name, c := range map[string]struct {
+		from, to, data time.Duration // when the wait begins and ends, and data comes
+		ok             bool
+		took           time.Duration
+	}{
+		"a long wait":                    {time.Second, 10 * time.Minute, 10*time.Minute + 20*time.Second, true, 10*time.Minute + 20*time.Second},
+		"a short wait":                   {time.Second, 21 * time.Second, 45 * time.Second, true, 45 * time.Second},
+		"silence after it":               {10 * time.Second, 10 * time.Minute, forever, false, 10*time.Minute + 20*time.Second},
+		"a wait that ends just before":   {time.Second, 59 * time.Second, 80 * time.Second, true, 80 * time.Second},
+		"a wait that comes too late":     {31 * time.Second, time.Minute, forever, false, idle},
+		"silence before and after count": {20 * time.Second, 40 * time.Second, forever, false, 50 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				ctx := context.WithValue(t.Context(), evidence.WaiterKey{}, waits{began.Add(c.from), began.Add(c.to)})
+				r, err := NewIdleReader(ctx, newScripted(step{c.data, "x", nil}), IdleOptions{FirstByte: idle, Idle: idle})
+				require.NoError(t, err)
+				defer r.Close()
+				_, err = r.Read(make([]byte, 8))
+				assert.Equal(t, c.ok, err == nil, err)
+				assert.Equal(t, c.took, time.Since(began).Round(time.Second))
+			})
+		})
+	}
 }
 
 func TestDefaultLimits(t *testing.T) {

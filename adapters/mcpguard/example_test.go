@@ -22,6 +22,7 @@ func Example_server() {
 		log.Fatal(err)
 	}
 	server.AddReceivingMiddleware(guards.Server())
+	server.AddSendingMiddleware(guards.Questions())
 	// end snippet
 	result := ask(server, bareClient(), "lookup")
 	fmt.Println(result.IsError)
@@ -44,6 +45,7 @@ func Example_client() {
 		return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: httpClient}, nil)
 	}
 	client.AddSendingMiddleware(guards.Client(&mcpguard.Redial{Connect: connect}))
+	client.AddReceivingMiddleware(guards.Questions())
 	// session, err := connect(ctx), and then session.CallTool as ever
 	// end snippet
 	server := mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: "1"}, nil)

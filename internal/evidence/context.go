@@ -1,6 +1,9 @@
 package evidence
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Key is the context key of the *[Attempt]. A context type of one's own can
 // answer Value(Key{}) from a field, without a map and without allocating.
@@ -14,6 +17,16 @@ type CallKeyKey struct{}
 // moment to compute it.
 type CallKeyer interface {
 	CallKey() string
+}
+
+// WaiterKey is the context key of a [Waiter].
+type WaiterKey struct{}
+
+// Waiter knows for how long somebody was waited for since then who is no part of
+// the service, and whether somebody still is: its silence says nothing of it then.
+// Waited may be called concurrently.
+type Waiter interface {
+	Waited(then time.Time) (total time.Duration, still bool)
 }
 
 // NewContext returns a context whose requests are recorded in a, and in the

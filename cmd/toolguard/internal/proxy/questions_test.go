@@ -1,15 +1,19 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/adapters/mcpguard"
+	"github.com/toolguard-go/toolguard/httpguard"
 )
 
 // What the client is asked is the client's to answer in its own time, and only that
@@ -32,6 +36,31 @@ func TestQuestionsDoNotUseUpTheCallsTime(t *testing.T) {
 	assert.Equal(t, "heard", text)
 	code, _ := d.failure(hang)
 	assert.Equal(t, "attempt_timeout", code, "a tool that hangs for itself is given up on afterwards")
+}
+
+// Over HTTP the stream is silent meanwhile, which would end it otherwise.
+func TestQuestionsOverHTTPMayTakeLong(t *testing.T) {
+	t.Parallel()
+	const idle = 300 * time.Millisecond
+	server := everything()
+	up := hosted(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	o := upstreamOptions(t, up.URL)
+	client, err := mcpguard.HTTPClient(httpguard.Options{IdleTimeout: idle})
+	require.NoError(t, err)
+	o.Upstream.Client = client
+	c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			select {
+			case <-time.After(4 * idle):
+			case <-ctx.Done():
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+		},
+	})
+	cs, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: listen(t, web(o))}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	require.NoError(t, err)
+	defer func() { _ = cs.Close() }()
+	assert.Equal(t, "accept", callText(t, cs, &mcp.CallToolParams{Name: "ask"}))
 }
 
 // There is an end to it: by the limit, and by the server taking its question back.
