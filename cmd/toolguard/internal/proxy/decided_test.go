@@ -179,6 +179,30 @@ func TestDecisionsReachTheModel(t *testing.T) {
 				d2.failure(d2.call("die", `{"n":1}`))
 				assert.Len(t, d2.notes("die"), before+1, "what is meant anew is")
 			})
+			for _, verdict := range []toolguard.RulingVerdict{toolguard.RulingFailed, toolguard.RulingRetry, toolguard.RulingAbort} {
+				t.Run(verdict.String(), func(t *testing.T) {
+					t.Parallel()
+					j := toolguard.NewMemoryJournal()
+					d := approving(t, j, mute)
+					d.failure(d.call("die", `{"n":1}`))
+					decide(t, j, toolguard.StateUnknown, toolguard.Ruling{Verdict: verdict})
+					before := len(d.notes("die"))
+					d2 := again(t, d, j, restart)
+					if restart {
+						before = 0
+					}
+					code, _ := d2.failure(d2.call("die", `{"n":1}`))
+					if verdict == toolguard.RulingAbort {
+						assert.Equal(t, "aborted", code)
+						assert.Len(t, d2.notes("die"), before)
+						return
+					}
+					assert.Equal(t, "connection_lost", code)
+					assert.Len(t, d2.notes("die"), before+1)
+					code, _ = d2.failure(d2.call("die", `{"n":1}`))
+					assert.Equal(t, "in_doubt", code, "once")
+				})
+			}
 			t.Run("in another way", func(t *testing.T) {
 				t.Parallel()
 				j := toolguard.NewMemoryJournal()
