@@ -155,7 +155,7 @@ func TestTraceOfAFallback(t *testing.T) {
 		assert.Contains(t, text, want)
 	}
 	assert.NotContains(t, text, "It stopped after attempt 1", "the stand-in's reasons are its own")
-	assert.Equal(t, 1, strings.Count(text, "Where did it fail?"), "one story: %s", text)
+	assert.Equal(t, 1, strings.Count(text, "Did the effect happen?"), "one story: %s", text)
 }
 
 type later struct{}
