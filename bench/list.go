@@ -21,12 +21,13 @@ const (
 	Counted   = "guard, events only counted"
 	ByHand    = "guard, recorded by hand"
 	Watched   = "guard, observer"
+	Journaled = "guard, memory journal"
 )
 
 // Cases returns all there is to measure.
 func Cases() []Case {
 	return append([]Case{
-		plain(), waited(), parallel(), schema(), aroundJSON(), failures(), refusal(), conversation(), batch(),
+		plain(), waited(), parallel(), schema(), aroundJSON(), failures(), refusal(), conversation(), journal(), batch(),
 	}, watching()...)
 }
 
