@@ -39,9 +39,10 @@ func (s *signal) wait() <-chan struct{} {
 	if !s.waiter.CompareAndSwap(nil, &c) {
 		c = *s.waiter.Load()
 	}
-	if s.sent.Load() { // whoever sent it may not have seen the channel
-		c = make(chan struct{})
-		close(c)
+	if s.sent.Load() { // whoever sent it may not have seen the channel, or is about to close it
+		sent := make(chan struct{})
+		close(sent)
+		return sent
 	}
 	return c
 }
