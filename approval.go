@@ -251,10 +251,10 @@ func (c *call) awaitDecision() bool {
 }
 
 // approvalLine is the audit's line on who decided.
-func (c *call) approvalLine(a Answer) Record {
+func (c *call) approvalLine(a Answer) line {
 	r := c.auditLine(RecordApproval)
 	r.Key, r.Token, r.Actor, r.Why, r.Outcome = c.CallKey(), c.ledger.entry.Token, a.By, a.Why, OutcomeNotStarted
-	return r
+	return line{whole: &r}
 }
 
 func (c *call) approvalRequest() ApprovalRequest {

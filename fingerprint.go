@@ -95,3 +95,10 @@ func withoutVolatile(content string, names []string) string {
 	}
 	return string(canonical.Append(nil, &doc, func(name string) bool { return slices.Contains(names, name) }))
 }
+
+// writePart writes s with its length, so that no two lists of parts collide.
+func writePart(write func([]byte) (int, error), s string) {
+	n := len(s)
+	_, _ = write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+	_, _ = write([]byte(s))
+}

@@ -8,22 +8,21 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/toolguard-go/toolguard/internal/lru"
 )
 
 // MemoryJournal is a [Journal] that is lost with the process: for tests, and for
-// runs that end with it. It keeps up to 10,000 entries, of which those that are
-// settled make way for new ones, and 40,000 records. Make one with
+// runs that end with it. It keeps up to 10,000 entries, of which those that were
+// settled long ago make way for new ones, and 40,000 records. Make one with
 // [NewMemoryJournal].
 type MemoryJournal struct {
-	mu      sync.Mutex
-	open    map[string]*memoryEntry
-	settled *lru.Cache[string, *memoryEntry]
-	newest  map[string]string // the key of a group's last generation
-	made    uint64
-	records []Record
-	seq     uint64
+	mu   sync.Mutex
+	open map[string]*memoryEntry
+	// Of what is settled the older half is forgotten at once: one after the other
+	// each would have to be looked up again, long after it was of any use.
+	settled, older map[string]*memoryEntry
+	newest         map[string]string // the key of a group's last generation, where that is not the group
+	made           uint64
+	audit          memoryAudit
 }
 
 type memoryEntry struct {
@@ -31,19 +30,15 @@ type memoryEntry struct {
 	serial uint64
 }
 
-const (
-	memoryEntries = 10_000
-	memoryRecords = 40_000
-)
+const memoryEntries = 10_000
 
 var errJournalFull = errors.New("toolguard: the memory journal is full of calls that are not settled")
 
 // NewMemoryJournal returns an empty journal.
 func NewMemoryJournal() *MemoryJournal {
 	return &MemoryJournal{
-		open:    make(map[string]*memoryEntry),
-		settled: lru.New[string, *memoryEntry](memoryEntries + 1),
-		newest:  make(map[string]string),
+		open: make(map[string]*memoryEntry), settled: make(map[string]*memoryEntry), older: make(map[string]*memoryEntry),
+		newest: make(map[string]string),
 	}
 }
 
@@ -52,12 +47,17 @@ func (j *MemoryJournal) Durability() Durability { return DurabilityVolatile }
 
 // Write implements [Journal].
 func (j *MemoryJournal) Write(ctx context.Context, was Version, e Entry, records ...Record) (now Entry, ok bool, err error) {
-	ok, err = j.replace(ctx, was, &e, records)
-	return e, ok, err
+	now = e
+	now.Result = bytes.Clone(e.Result)
+	if ok, err = j.replace(ctx, was, &now, wholeLines(records)); ok {
+		now.Result = e.Result
+	}
+	return now, ok, err
 }
 
-// replace is Write that makes e what is there now.
-func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, records []Record) (ok bool, err error) {
+// replace is Write that makes e what is there now. It keeps the result and the
+// lines, which nobody may change any more.
+func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, lines []line) (ok bool, err error) {
 	if err := e.Check(); err != nil {
 		return false, err
 	}
@@ -79,8 +79,7 @@ func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, reco
 		return false, errJournalFull
 	}
 	e.Created, e.Updated, e.Read = at, at, at
-	j.put(old, e)
-	j.append(at, records)
+	j.audit.append(at, j.put(old, e), lines)
 	return true, nil
 }
 
@@ -89,47 +88,91 @@ func (j *MemoryJournal) find(key string) *memoryEntry {
 	if e := j.open[key]; e != nil {
 		return e
 	}
-	e, _ := j.settled.Get(key)
-	return e
+	if e := j.settled[key]; e != nil {
+		return e
+	}
+	return j.older[key]
 }
 
-// put stores e in place of old, or as a new entry.
-func (j *MemoryJournal) put(old *memoryEntry, e *Entry) {
-	if old == nil {
-		j.made++
-		old = &memoryEntry{serial: j.made}
-		old.Created = e.Created
-		if top := j.find(j.newest[e.Group]); top == nil || top.Generation <= e.Generation {
-			j.newest[e.Group] = e.Key
-		}
+// put stores e in place of old, or as a new entry. Records refer to what is there
+// for what they say of the call: if e is of another call, it is stored elsewhere.
+func (j *MemoryJournal) put(old *memoryEntry, e *Entry) *memoryEntry {
+	kept := old
+	switch {
+	case old == nil:
+		kept = j.insert(e)
+	case !sameCall(&old.Entry, e):
+		kept = &memoryEntry{Entry: old.Entry, serial: old.serial}
 	}
-	e.Created = old.Created
-	old.Entry = *e
-	old.Entry = old.reading(old.Read)
-	if e.State.Prunable() {
+	if old != nil {
+		j.remove(old)
+		e.Created = old.Created
+	}
+	args := kept.Args
+	if len(args) == 0 || !bytes.Equal(args, e.Args) {
+		args = bytes.Clone(e.Args)
+	}
+	kept.Entry = *e
+	kept.Args, kept.Approval = args, e.Approval.clone()
+	j.place(kept)
+	return kept
+}
+
+func (j *MemoryJournal) insert(e *Entry) *memoryEntry {
+	j.made++
+	if e.Group != e.Key || j.newest[e.Group] != "" {
+		j.newest[e.Group] = e.Key
+	}
+	return &memoryEntry{serial: j.made}
+}
+
+// place puts the entry among the open ones or the settled.
+func (j *MemoryJournal) place(e *memoryEntry) {
+	if !e.State.Prunable() {
+		j.open[e.Key] = e
+		return
+	}
+	if len(j.settled) >= memoryEntries/2 {
+		j.age()
+	}
+	j.settled[e.Key] = e
+}
+
+func (j *MemoryJournal) remove(e *memoryEntry) {
+	if !e.State.Prunable() {
 		delete(j.open, e.Key)
-		j.settled.Put(e.Key, old)
-	} else {
-		j.settled.Delete(e.Key)
-		j.open[e.Key] = old
+		return
 	}
+	delete(j.settled, e.Key)
+	delete(j.older, e.Key)
 }
 
-// makeRoom forgets the settled entry that has not changed for longest.
+func (j *MemoryJournal) len() int { return len(j.open) + len(j.settled) + len(j.older) }
+
+// makeRoom forgets what was settled longest ago.
 func (j *MemoryJournal) makeRoom() bool {
-	if len(j.open)+j.settled.Len() < memoryEntries {
-		return true
+	for range 2 {
+		if j.len() < memoryEntries {
+			return true
+		}
+		j.age()
 	}
-	for key, e := range j.settled.OldestFirst {
-		j.forget(key, e)
-		return true
-	}
-	return false
+	return j.len() < memoryEntries
 }
 
-func (j *MemoryJournal) forget(key string, e *memoryEntry) {
-	j.settled.Delete(key)
-	if j.newest[e.Group] == key {
+// age forgets the older half of what is settled. The other one is that now.
+func (j *MemoryJournal) age() {
+	for _, e := range j.older {
+		j.forget(e)
+	}
+	clear(j.older)
+	j.settled, j.older = j.older, j.settled
+}
+
+// forget drops what records do not need of an entry that is not there any more.
+func (j *MemoryJournal) forget(e *memoryEntry) {
+	e.Args, e.Result = nil, nil
+	if j.newest[e.Group] == e.Key {
 		delete(j.newest, e.Group)
 	}
 }
@@ -138,35 +181,8 @@ func (j *MemoryJournal) forget(key string, e *memoryEntry) {
 func (e *memoryEntry) reading(at time.Time) Entry {
 	r := e.Entry
 	r.Args, r.Result, r.Read = bytes.Clone(r.Args), bytes.Clone(r.Result), at
-	if r.Approval != nil {
-		own := *r.Approval
-		r.Approval = &own
-	}
+	r.Approval = r.Approval.clone()
 	return r
-}
-
-// Append implements [Journal].
-func (j *MemoryJournal) Append(ctx context.Context, records ...Record) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	j.append(time.Now(), records)
-	return nil
-}
-
-// append drops the oldest quarter when there are too many.
-func (j *MemoryJournal) append(at time.Time, records []Record) {
-	if len(j.records)+len(records) > memoryRecords {
-		j.records = slices.Delete(j.records, 0, memoryRecords/4)
-	}
-	for i := range records {
-		j.seq++
-		j.records = append(j.records, records[i])
-		r := &j.records[len(j.records)-1]
-		r.Seq, r.At, r.Args = j.seq, at, bytes.Clone(r.Args)
-	}
 }
 
 // Scan implements [Journal].
@@ -177,12 +193,7 @@ func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
 		return nil, err
 	}
 	found := j.matching(&q)
-	slices.SortFunc(found, func(a, b *memoryEntry) int {
-		if q.Group != "" && a.Generation != b.Generation {
-			return cmp.Compare(b.Generation, a.Generation)
-		}
-		return cmp.Compare(b.serial, a.serial)
-	})
+	slices.SortFunc(found, func(a, b *memoryEntry) int { return cmp.Compare(b.serial, a.serial) })
 	found = found[min(max(q.Skip, 0), len(found)):]
 	found = found[:min(len(found), cmp.Or(max(q.Limit, 0), 100))]
 	at := time.Now()
@@ -198,9 +209,7 @@ func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
 func (j *MemoryJournal) matching(q *Query) (found []*memoryEntry) {
 	key := q.Key
 	if key == "" && q.Group != "" && q.Limit == 1 && q.Skip <= 0 {
-		if key = j.newest[q.Group]; key == "" {
-			return nil
-		}
+		key = j.lastKey(q.Group)
 	}
 	if key != "" {
 		if e := j.find(key); e != nil && q.Matches(&e.Entry) {
@@ -208,17 +217,35 @@ func (j *MemoryJournal) matching(q *Query) (found []*memoryEntry) {
 		}
 		return found
 	}
-	for _, e := range j.open {
-		if q.Matches(&e.Entry) {
-			found = append(found, e)
-		}
-	}
-	for _, e := range j.settled.OldestFirst {
-		if q.Matches(&e.Entry) {
-			found = append(found, e)
+	for _, entries := range []map[string]*memoryEntry{j.open, j.settled, j.older} {
+		for _, e := range entries {
+			if q.Matches(&e.Entry) {
+				found = append(found, e)
+			}
 		}
 	}
 	return found
+}
+
+// lastKey is that of the group's last generation. The first has the group's name.
+func (j *MemoryJournal) lastKey(group string) string {
+	if key := j.newest[group]; key != "" {
+		return key
+	}
+	return group
+}
+
+// last reads the last generation of a group; the zero Entry if there is none.
+func (j *MemoryJournal) last(ctx context.Context, group string, into *Entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if e := j.find(j.lastKey(group)); e != nil && e.Group == group {
+		*into = e.reading(time.Now())
+	}
+	return nil
 }
 
 // Take implements [Journal].
@@ -247,33 +274,6 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 	return taken, nil
 }
 
-// Records implements [Journal].
-func (j *MemoryJournal) Records(ctx context.Context, q RecordQuery) ([]Record, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	limit := cmp.Or(max(q.Limit, 0), 1000)
-	var found []Record
-	first, _ := slices.BinarySearchFunc(j.records, q.After, func(r Record, after uint64) int {
-		if r.Seq <= after {
-			return -1
-		}
-		return 1
-	})
-	for _, r := range j.records[first:] {
-		if len(found) == limit {
-			break
-		}
-		if q.Key == "" || q.Key == r.Key {
-			r.Args = bytes.Clone(r.Args)
-			found = append(found, r)
-		}
-	}
-	return found, nil
-}
-
 // Prune implements [Journal].
 func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, error) {
 	j.mu.Lock()
@@ -282,12 +282,15 @@ func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, erro
 		return 0, err
 	}
 	at, n := time.Now(), 0
-	for key, e := range j.settled.OldestFirst {
-		if at.Sub(e.Updated) >= age {
-			j.forget(key, e)
-			n++
+	for _, entries := range []map[string]*memoryEntry{j.settled, j.older} {
+		for key, e := range entries {
+			if at.Sub(e.Updated) >= age {
+				delete(entries, key)
+				j.forget(e)
+				n++
+			}
 		}
 	}
-	j.records = slices.DeleteFunc(j.records, func(r Record) bool { return at.Sub(r.At) >= age && j.find(r.Key) == nil })
+	j.audit.prune(func(r *memoryRecord) bool { return at.Sub(r.at) >= age && j.find(r.key()) == nil })
 	return n, nil
 }

@@ -49,7 +49,7 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *State) UnmarshalText(b []byte) error { return stateNames.parse("State", b, (*uint8)(s)) }
 
 // Final says that nothing follows.
-func (s State) Final() bool { return len(moves[s]) == 0 && int(s) < len(stateNames) }
+func (s State) Final() bool { return int(s) < len(moves) && len(moves[s]) == 0 }
 
 // Prunable says that an entry in this state may be deleted when it is old.
 func (s State) Prunable() bool { return s.Final() || s == StateFailed }
@@ -77,7 +77,7 @@ func (s State) outcome() Outcome {
 //
 // From unknown and parked on, a status query, a late answer or a person decides.
 // What a person lets run again although it is unknown, and does not run, is unknown.
-var moves = map[State][]State{
+var moves = [...][]State{
 	StateNone:     {StateAwaiting, StateApproved, StateDenied, StatePending},
 	StateAwaiting: {StateApproved, StateDenied, StateExpired},
 	StateApproved: {StatePending, StateDenied, StateExpired, StateUnknown},
@@ -85,19 +85,28 @@ var moves = map[State][]State{
 	StateFailed:   {StatePending, StateAwaiting, StateDenied},
 	StateUnknown:  {StatePending, StateSucceeded, StateFailed, StateParked, StateApproved, StateAborted},
 	StateParked:   {StatePending, StateSucceeded, StateFailed, StateApproved, StateAborted},
+	StateAborted:  nil,
 }
 
-// next returns the entry in the state that follows, due after a while. It is the
+// move brings the entry to the state that follows, due after a while. It is the
 // one place where an entry changes its state. Each claim has a token of its own.
-func (e Entry) next(to State, due time.Duration) (Entry, error) {
-	if !slices.Contains(moves[e.State], to) {
-		return Entry{}, fmt.Errorf("toolguard: journal: an entry that is %v cannot become %v", e.State, to)
+func (e *Entry) move(to State, due time.Duration) error {
+	if int(e.State) >= len(moves) || !slices.Contains(moves[e.State], to) {
+		return fmt.Errorf("toolguard: journal: an entry that is %v cannot become %v", e.State, to)
 	}
 	if to == StatePending {
 		e.Token++
 		e.Result, e.Code, e.Checks = nil, "", 0
 	}
 	e.State, e.Due = to, due
+	return nil
+}
+
+// next returns the entry in the state that follows.
+func (e Entry) next(to State, due time.Duration) (Entry, error) {
+	if err := e.move(to, due); err != nil {
+		return Entry{}, err
+	}
 	return e, nil
 }
 
@@ -112,9 +121,13 @@ func (e Entry) withdrawn(end State) (Entry, error) {
 
 // must is next for a step that the table has.
 func (e Entry) must(to State, due time.Duration) Entry {
-	n, err := e.next(to, due)
-	if err != nil {
+	e.become(to, due)
+	return e
+}
+
+// become is move for such a step.
+func (e *Entry) become(to State, due time.Duration) {
+	if err := e.move(to, due); err != nil {
 		panic(err)
 	}
-	return n
 }

@@ -64,7 +64,8 @@ func newJournaling(j Journal) *journaling {
 
 // nextOwner names one claim.
 func (j *journaling) nextOwner() string {
-	return j.owner + "." + strconv.FormatUint(j.claims.Add(1), 36)
+	var name [64]byte
+	return string(strconv.AppendUint(append(append(name[:0], j.owner...), '.'), j.claims.Add(1), 36))
 }
 
 // ask runs f, for at most limit.
@@ -78,10 +79,17 @@ func (j *journaling) ask(ctx context.Context, limit time.Duration, f func(contex
 // write stores e in place of was.
 func (j *journaling) write(ctx context.Context, limit time.Duration, was Version, e Entry, records ...Record) (now Entry, ok bool, err error) {
 	if j.memory != nil {
-		ok, err = j.memory.replace(ctx, was, &e, records)
-		return e, ok, err
+		return j.memory.Write(ctx, was, e, records...)
 	}
 	return j.writeAside(ctx, limit, was, e, records)
+}
+
+// detached outlives ctx.
+func (j *journaling) detached(ctx context.Context) context.Context {
+	if j.memory != nil { // it asks nothing of it
+		return context.Background()
+	}
+	return context.WithoutCancel(ctx)
 }
 
 // writeAside writes to somebody else's store. After an error the entry may be

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/toolguard-go/toolguard/internal/evidence"
@@ -53,16 +54,15 @@ func randomKey() string {
 
 // hashParts returns one key for one list of parts.
 func hashParts(parts ...string) string {
-	h := sha256.New()
-	for _, part := range parts {
-		writePart(h.Write, part)
+	var (
+		room [512]byte
+		name [2 * sha256.Size]byte
+		text = room[:0]
+	)
+	for _, part := range parts { // with its length, so that no two lists collide
+		text = append(binary.BigEndian.AppendUint32(text, uint32(len(part))), part...)
 	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// writePart writes s with its length, so that no two lists of parts collide.
-func writePart(write func([]byte) (int, error), s string) {
-	n := len(s)
-	_, _ = write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
-	_, _ = write([]byte(s))
+	sum := sha256.Sum256(text)
+	hex.Encode(name[:], sum[:])
+	return string(name[:])
 }

@@ -20,8 +20,9 @@ type ledger struct {
 	approval   *Approval     // given to this call
 	waited     time.Duration // for it
 	claimed    bool
-	lines      []Record        // of the audit, on their way into the journal
+	lines      []line          // of the audit, on their way into the journal
 	args       json.RawMessage // for the audit, from the claim on
+	room       [2]line         // for the lines of most calls
 
 	mu       sync.Mutex
 	renewal  *time.Timer
@@ -67,17 +68,26 @@ func (c *call) lookUp() bool {
 		return true
 	}
 	l := &ledger{group: c.group()}
-	c.ledger = l
+	c.ledger, l.lines = l, l.room[:0]
 	if l.group == "" {
 		l.group = c.CallKey()
 		return true
 	}
-	found, err := c.guard.journal.read(c.ctx, c.left(callbackTimeout), Query{Group: l.group, Limit: 1})
-	if err != nil {
+	if err := c.readGroup(); err != nil {
 		return c.withoutJournal(err)
 	}
-	c.takeUp(found)
+	c.takeUp()
 	return true
+}
+
+// readGroup reads the last entry of the call's group.
+func (c *call) readGroup() (err error) {
+	j, l := c.guard.journal, c.ledger
+	if j.memory != nil {
+		return j.memory.last(c.ctx, l.group, &l.entry)
+	}
+	l.entry, err = j.read(c.ctx, c.left(callbackTimeout), Query{Group: l.group, Limit: 1})
+	return err
 }
 
 func (c *call) lookUpKey() bool {
@@ -90,16 +100,20 @@ func (c *call) lookUpKey() bool {
 	return true
 }
 
-// takeUp goes on from an entry that was found: with its key, or where it belongs
+// takeUp goes on from the entry that was found: with its key, or where it belongs
 // to a call that is over and this one is meant anew, with the next.
-func (c *call) takeUp(e Entry) {
+func (c *call) takeUp() {
 	l := c.ledger
-	l.entry = e
-	if c.outlived(&e) {
-		l.generation, l.entry = e.Generation+1, Entry{}
-		if e.State == StateSucceeded && !c.guard.info.meansRepeats() && !c.sameTurn(&e) {
+	e := &l.entry
+	if c.outlived(e) {
+		if e.State == StateSucceeded && !c.guard.info.meansRepeats() && !c.sameTurn(e) {
 			l.earlier = max(e.Read.Sub(e.Updated), 1)
 		}
+		l.generation, l.entry = e.Generation+1, Entry{}
+	}
+	if l.entry.Key == "" && l.generation == 0 {
+		c.key.Store(&l.group)
+		return
 	}
 	key := l.entry.Key
 	if key == "" {
@@ -143,10 +157,8 @@ func (c *call) group() string {
 	}
 }
 
+// generationKey is that of a group's later generations. The first has its name.
 func generationKey(group string, generation int) string {
-	if generation == 0 {
-		return group
-	}
 	return hashParts("generation", group, strconv.Itoa(generation))
 }
 

@@ -84,13 +84,12 @@ func (e Entry) lost() Entry {
 // put writes the entry in its new state in place of what it was. It reports
 // whether anything is known now: either that, or what somebody else made of it.
 func (c *call) put(was *Entry, e Entry, why string) bool {
-	lines := append(c.ledger.lines, c.recordOf(was.State, &e, why))
+	lines := append(c.ledger.lines, c.lineOn(was.State, &e, why))
 	c.ledger.lines = nil
-	now, _, err := c.guard.journal.write(c.ctx, c.left(callbackTimeout), was.Version(), e, lines...)
-	if err != nil {
+	if _, err := c.store(c.ctx, was.Version(), &e, lines); err != nil {
 		return c.withoutJournal(err)
 	}
-	c.ledger.entry = now
+	c.ledger.entry = e
 	return true
 }
 
@@ -119,10 +118,10 @@ func (c *call) undoubted() bool {
 // written down or not.
 func (c *call) putReceipt(e Entry) {
 	n := c.guard.known(e, OutcomeSucceeded, c.result)
-	lines := append(c.ledger.lines, c.recordOf(e.State, &n, WhyConfirmed))
+	lines := append(c.ledger.lines, c.lineOn(e.State, &n, WhyConfirmed))
 	c.ledger.lines = nil
-	if now, ok, _ := c.guard.journal.write(c.ctx, c.left(callbackTimeout), e.Version(), n, lines...); ok {
-		c.ledger.entry = now
+	if ok, _ := c.store(c.ctx, e.Version(), &n, lines); ok {
+		c.ledger.entry = n
 	}
 }
 

@@ -2,7 +2,6 @@ package toolguard
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/digest"
@@ -40,26 +39,42 @@ const maxRaces = 8
 // claim tries to take the key. If somebody else was faster, the entry is theirs.
 func (c *call) claim() bool {
 	l := c.ledger
-	was := l.entry
-	e, err := c.intent().next(StatePending, c.guard.opts.Journaling.Lease)
-	if err != nil {
+	was, doubted := l.entry.Version(), l.entry.State.inDoubt() || l.entry.Approval.doubts()
+	e := c.intent()
+	if err := e.move(StatePending, c.guard.opts.Journaling.Lease); err != nil {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
 	}
-	lines := append(slices.Clip(l.lines), c.recordOf(was.State, &e, ""))
-	now, ok, err := c.guard.journal.write(c.ctx, c.left(callbackTimeout), was.Version(), e, lines...)
+	intent := c.lineOn(was.State, &e, "")
+	ok, err := c.store(c.ctx, was, &e, append(l.lines, intent))
 	if err != nil {
 		return c.withoutJournal(err)
 	}
-	if l.entry = now; !ok {
+	if l.entry = e; !ok {
 		return false
 	}
-	l.claimed, l.lines = true, nil
-	l.args = lines[len(lines)-1].Args
-	c.unsure = was.State.inDoubt() || was.Approval.doubts()
+	l.claimed, l.lines, c.unsure = true, l.room[:0], doubted
+	if intent.whole != nil {
+		l.args = intent.whole.Args
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewal = time.AfterFunc(c.guard.opts.Journaling.Lease/3, c.renew)
 	return true
+}
+
+// store writes e, with lines of the audit, in place of a version of it, and makes
+// e what is there then. Without an error it reports whether that is e.
+func (c *call) store(ctx context.Context, was Version, e *Entry, lines []line) (ok bool, err error) {
+	j := c.guard.journal
+	if j.memory != nil {
+		return j.memory.replace(ctx, was, e, lines)
+	}
+	limit := max(c.left(callbackTimeout), c.guard.opts.Timeout.Grace)
+	if !c.ledger.claimed {
+		limit = c.left(callbackTimeout)
+	}
+	*e, ok, err = j.writeAside(ctx, limit, was, *e, recordsOf(lines, e))
+	return ok, err
 }
 
 // overtaken goes on from what somebody faster has made of the entry. That may be
@@ -68,7 +83,7 @@ func (c *call) claim() bool {
 func (c *call) overtaken() bool {
 	c.ledger.approval = nil
 	if c.resumed() == nil {
-		c.takeUp(c.ledger.entry)
+		c.takeUp()
 	}
 	return c.editedBefore() && c.injectKey() && c.matched() && c.authorized() && c.unanswered() && c.checked() && c.approved()
 }

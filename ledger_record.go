@@ -3,51 +3,9 @@ package toolguard
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/toolguard-go/toolguard/prompts"
 )
-
-// recordOf is the audit's line on an entry that came from a state.
-func (c *call) recordOf(from State, e *Entry, why string) Record {
-	r := c.auditLine(RecordState)
-	r.Key, r.Token, r.From, r.To, r.Why = e.Key, e.Token, from, e.State, why
-	r.Code, r.Outcome = e.Code, e.State.outcome()
-	return r
-}
-
-// auditLine begins a line of the audit.
-func (c *call) auditLine(kind RecordKind) Record {
-	i := &c.guard.info
-	r := Record{
-		Kind: kind, Actor: ActorGuard, Tool: i.Name, Source: i.Source, ToolVersion: i.Version,
-		SchemaDigest: c.guard.args.digest, Scope: *c.scope, CallID: c.id, Digest: c.digest,
-	}
-	if r.Args = c.ledger.args; r.Args == nil && c.guard.opts.Journaling.AuditArguments {
-		r.Args = c.redactedArgs()
-	}
-	return r
-}
-
-// Who writes to a journal beside people.
-const (
-	ActorGuard     = "guard"
-	ActorRecoverer = "recoverer"
-)
-
-// audit notes an attempt, to be written down with what the call came to.
-func (c *call) audit(a *attempt) {
-	if !c.inJournal() {
-		return
-	}
-	r := c.auditLine(RecordAttempt)
-	r.Key, r.Token, r.Attempt, r.Outcome = c.ledger.entry.Key, c.ledger.entry.Token, int(a.number), OutcomeSucceeded
-	r.Duration = time.Since(c.began) - a.began
-	if a.failure != nil {
-		r.Code, r.Outcome = a.failure.Code, a.failure.outcome
-	}
-	c.ledger.lines = append(c.ledger.lines, r)
-}
 
 // turnedDown says that the caller was not allowed to do this.
 func (c *call) turnedDown() bool {
@@ -59,16 +17,9 @@ func (c *call) turnedDown() bool {
 func (c *call) auditRefusal() {
 	r := c.auditLine(RecordRefused)
 	r.Code, r.Outcome = c.failure.Code, OutcomeNotStarted
-	ctx, limit := context.WithoutCancel(c.ctx), c.left(callbackTimeout)
+	ctx, limit := c.guard.journal.detached(c.ctx), c.left(callbackTimeout)
 	_ = c.guard.journal.append(ctx, limit, r) // the refusal stands in any case
 	c.ledger = &unkept                        // once
-}
-
-// auditCheck notes a status query likewise.
-func (c *call) auditCheck(o Outcome) {
-	r := c.auditLine(RecordCheck)
-	r.Key, r.Token, r.Outcome = c.ledger.entry.Key, c.ledger.entry.Token, o
-	c.ledger.lines = append(c.ledger.lines, r)
 }
 
 // tellSession settles what a conversation was in doubt about, where the journal
@@ -101,17 +52,24 @@ func (c *call) record() {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteEarlierSuccess, Age: l.earlier})
 	}
 	e := c.settled()
-	line := c.recordOf(l.entry.State, &e, "")
-	ctx, limit := context.WithoutCancel(c.ctx), max(c.left(callbackTimeout), c.guard.opts.Timeout.Grace)
-	now, ok, err := c.guard.journal.write(ctx, limit, l.entry.Version(), e, append(slices.Clip(l.lines), line)...)
+	lines, ctx := append(l.lines, c.lineOn(l.entry.State, &e, "")), c.guard.journal.detached(c.ctx)
+	ok, err := c.store(ctx, l.entry.Version(), &e, lines)
 	if !ok {
 		c.noteUnrecorded()
 	}
-	if err == nil && !ok { // it was taken away: what is known is evidence
-		line.Kind, line.From, line.To, line.Why = RecordLate, now.State, now.State, WhyLeaseLost
-		_ = c.guard.journal.append(ctx, limit, append(l.lines, line)...) // best effort: the entry waits for a person anyway
+	if err == nil && !ok {
+		c.leaveEvidence(ctx, lines, e.State)
 	}
-	c.close(now, ok)
+	c.close(&e, ok)
+}
+
+// leaveEvidence adds to the audit what is known of a call whose entry was taken
+// away. It is the best there is: the entry waits for a person anyway.
+func (c *call) leaveEvidence(ctx context.Context, lines []line, is State) {
+	records := recordsOf(lines, &c.ledger.entry)
+	last := &records[len(records)-1]
+	last.Kind, last.From, last.To, last.Why = RecordLate, is, is, WhyLeaseLost
+	_ = c.guard.journal.append(ctx, max(c.left(callbackTimeout), c.guard.opts.Timeout.Grace), records...)
 }
 
 // noteUnrecorded says of a success that the journal does not know of it.
@@ -123,11 +81,11 @@ func (c *call) noteUnrecorded() {
 }
 
 // close ends the renewals, and lets a late answer be written that came meanwhile.
-func (c *call) close(now Entry, ok bool) {
+func (c *call) close(now *Entry, ok bool) {
 	l := c.ledger
 	l.mu.Lock()
 	if l.recorded = true; ok {
-		l.entry = now
+		l.entry = *now
 	}
 	l.renewal.Stop()
 	late := l.late
@@ -143,16 +101,16 @@ func (c *call) settled() Entry {
 	e.Attempts = c.attempts
 	switch {
 	case c.outcome == OutcomeSucceeded && (c.result == nil || !c.result.InputRequired):
-		e = e.must(StateSucceeded, 0)
+		e.become(StateSucceeded, 0)
 		if c.failure == nil {
 			e.Result = c.guard.encodeResult(c.result)
 		}
 	case (c.outcome == OutcomeNotStarted || c.attempts == 0) && e.Approval != nil && e.Approval.By != "":
-		e = e.must(StateApproved, c.guard.opts.Approval.Expiry) // it was not used
+		e.become(StateApproved, c.guard.opts.Approval.Expiry) // it was not used
 	case (c.outcome == OutcomeUnknown || c.failure == nil && c.unsure) && e.Effect != ReadOnly:
-		e = e.must(StateUnknown, firstCheck)
+		e.become(StateUnknown, firstCheck)
 	default:
-		e = e.must(StateFailed, 0)
+		e.become(StateFailed, 0)
 	}
 	if c.failure != nil {
 		e.Code = c.failure.Code

@@ -200,9 +200,7 @@ func (r *Ruling) write(ctx context.Context, j *journaling, was Version, e Entry,
 // lineOf is the audit's line on an entry that came from a state, by what the
 // entry itself knows.
 func lineOf(e *Entry, from State, actor, why string) Record {
-	return Record{
-		Kind: RecordState, Key: e.Key, Token: e.Token, From: from, To: e.State, Actor: actor, Why: why,
-		Tool: e.Tool, Source: e.Source, ToolVersion: e.ToolVersion, SchemaDigest: e.SchemaDigest,
-		Scope: e.Scope, CallID: e.CallID, Digest: e.Digest, Code: e.Code, Outcome: e.State.outcome(),
-	}
+	r := recordAbout(e, RecordState, actor)
+	r.From, r.To, r.Why, r.Code, r.Outcome = from, e.State, why, e.Code, e.State.outcome()
+	return r
 }

@@ -30,7 +30,8 @@ func (g *Guard) encodeResult(r *Result) json.RawMessage {
 
 func encodeResult(r *Result) json.RawMessage {
 	if len(r.JSON) == 0 && len(r.Parts) == 0 {
-		return append(canonical.AppendString([]byte(`{"text":`), r.Text), '}') // mostly
+		text := append(make([]byte, 0, len(r.Text)+16), `{"text":`...)
+		return append(canonical.AppendString(text, r.Text), '}') // mostly
 	}
 	s := storedResult{Text: r.Text, JSON: r.JSON}
 	if len(s.JSON) > 0 && !json.Valid(s.JSON) {

@@ -1,0 +1,121 @@
+package toolguard
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// memoryAudit are the records of a [MemoryJournal], in pages, of which the first
+// goes when there are too many.
+type memoryAudit struct {
+	pages [][]memoryRecord
+	seq   uint64
+}
+
+// memoryRecord is a line of the audit, and the entry with what it does not say.
+type memoryRecord struct {
+	line
+	seq   uint64
+	at    time.Time
+	about *memoryEntry
+}
+
+const (
+	memoryPages   = 40
+	memoryPageLen = 1000
+)
+
+func (r *memoryRecord) key() string {
+	if r.whole != nil {
+		return r.whole.Key
+	}
+	return r.about.Key
+}
+
+// record is the caller's own.
+func (r *memoryRecord) record() (out Record) {
+	if r.whole != nil {
+		out = *r.whole
+		out.Args = bytes.Clone(out.Args)
+	} else {
+		out = r.line.record(&r.about.Entry)
+	}
+	out.Seq, out.At = r.seq, r.at
+	return out
+}
+
+func (a *memoryAudit) append(at time.Time, about *memoryEntry, lines []line) {
+	for i := range lines {
+		page := a.page()
+		a.seq++
+		*page = append(*page, memoryRecord{lines[i], a.seq, at, about})
+	}
+}
+
+// page is one with room for a record.
+func (a *memoryAudit) page() *[]memoryRecord {
+	n := len(a.pages)
+	if n > 0 && len(a.pages[n-1]) < cap(a.pages[n-1]) {
+		return &a.pages[n-1]
+	}
+	var page []memoryRecord
+	if n < memoryPages {
+		page = make([]memoryRecord, 0, memoryPageLen)
+	} else {
+		page = a.pages[0]
+		clear(page)
+		a.pages, page = slices.Delete(a.pages, 0, 1), page[:0]
+	}
+	a.pages = append(a.pages, page)
+	return &a.pages[len(a.pages)-1]
+}
+
+func (a *memoryAudit) prune(gone func(*memoryRecord) bool) {
+	for i, page := range a.pages {
+		a.pages[i] = slices.DeleteFunc(page, func(r memoryRecord) bool { return gone(&r) })
+	}
+	a.pages = slices.DeleteFunc(a.pages, func(page []memoryRecord) bool { return len(page) == 0 })
+}
+
+// find returns up to limit records after one, of a key or of all.
+func (a *memoryAudit) find(q *RecordQuery, limit int) (found []Record) {
+	for _, page := range a.pages {
+		if len(page) == 0 || page[len(page)-1].seq <= q.After {
+			continue
+		}
+		for i := range page {
+			r := &page[i]
+			if len(found) == limit {
+				return found
+			}
+			if r.seq > q.After && (q.Key == "" || q.Key == r.key()) {
+				found = append(found, r.record())
+			}
+		}
+	}
+	return found
+}
+
+// Append implements [Journal].
+func (j *MemoryJournal) Append(ctx context.Context, records ...Record) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j.audit.append(time.Now(), nil, wholeLines(records))
+	return nil
+}
+
+// Records implements [Journal].
+func (j *MemoryJournal) Records(ctx context.Context, q RecordQuery) ([]Record, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return j.audit.find(&q, cmp.Or(max(q.Limit, 0), 1000)), nil
+}
