@@ -11,18 +11,20 @@ import (
 )
 
 // MemoryJournal is a [Journal] that is lost with the process: for tests, and for
-// runs that end with it. It keeps up to 10,000 entries, of which those that were
-// settled long ago make way for new ones, and 40,000 records. Make one with
-// [NewMemoryJournal].
+// runs that end with it. It keeps up to 10,000 entries that are not settled; of
+// those that are, the last 5,000 at least and 10,000 at most; and 40,000 records.
+// Make one with [NewMemoryJournal].
 type MemoryJournal struct {
-	mu   sync.Mutex
-	open map[string]*memoryEntry
-	// Of what is settled the older half is forgotten at once: one after the other
-	// each would have to be looked up again, long after it was of any use.
-	settled, older map[string]*memoryEntry
-	newest         map[string]string // the key of a group's last generation, where that is not the group
-	made           uint64
-	audit          memoryAudit
+	mu sync.Mutex
+	// What was written is among the recent entries until there are too many. Then
+	// what is settled of the older ones is forgotten, all of it at once: one after
+	// the other each would have to be looked up again, long after it was of use.
+	recent, older map[string]*memoryEntry
+	room          int               // how many recent ones there may be
+	open          int               // those that are not settled
+	newest        map[string]string // the key of a group's last generation, where that is not the group
+	made          uint64
+	audit         memoryAudit
 }
 
 type memoryEntry struct {
@@ -30,14 +32,17 @@ type memoryEntry struct {
 	serial uint64
 }
 
-const memoryEntries = 10_000
+const (
+	memoryOpen   = 10_000
+	memoryRecent = 5_000
+)
 
 var errJournalFull = errors.New("toolguard: the memory journal is full of calls that are not settled")
 
 // NewMemoryJournal returns an empty journal.
 func NewMemoryJournal() *MemoryJournal {
 	return &MemoryJournal{
-		open: make(map[string]*memoryEntry), settled: make(map[string]*memoryEntry), older: make(map[string]*memoryEntry),
+		recent: make(map[string]*memoryEntry), older: make(map[string]*memoryEntry), room: memoryRecent,
 		newest: make(map[string]string),
 	}
 }
@@ -75,7 +80,7 @@ func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, line
 	case old != nil && old.Version() != was:
 		*e = old.reading(at)
 		return false, nil
-	case old == nil && !j.makeRoom():
+	case j.open >= memoryOpen && !e.State.Prunable() && (old == nil || old.State.Prunable()):
 		return false, errJournalFull
 	}
 	e.Created, e.Updated, e.Read = at, at, at
@@ -85,10 +90,7 @@ func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, line
 
 // find returns the entry with the key, or nil.
 func (j *MemoryJournal) find(key string) *memoryEntry {
-	if e := j.open[key]; e != nil {
-		return e
-	}
-	if e := j.settled[key]; e != nil {
+	if e := j.recent[key]; e != nil {
 		return e
 	}
 	return j.older[key]
@@ -103,70 +105,60 @@ func (j *MemoryJournal) put(old *memoryEntry, e *Entry) *memoryEntry {
 		kept = j.insert(e)
 	case !sameCall(&old.Entry, e):
 		kept = &memoryEntry{Entry: old.Entry, serial: old.serial}
+		j.replaced(old, kept)
 	}
 	if old != nil {
-		j.remove(old)
+		j.count(&old.Entry, -1)
 		e.Created = old.Created
 	}
+	j.count(e, 1)
 	args := kept.Args
 	if len(args) == 0 || !bytes.Equal(args, e.Args) {
 		args = bytes.Clone(e.Args)
 	}
 	kept.Entry = *e
 	kept.Args, kept.Approval = args, e.Approval.clone()
-	j.place(kept)
 	return kept
 }
 
 func (j *MemoryJournal) insert(e *Entry) *memoryEntry {
-	j.made++
+	if len(j.recent) >= j.room {
+		j.age()
+	}
 	if e.Group != e.Key || j.newest[e.Group] != "" {
 		j.newest[e.Group] = e.Key
 	}
-	return &memoryEntry{serial: j.made}
+	j.made++
+	kept := &memoryEntry{serial: j.made}
+	j.recent[e.Key] = kept
+	return kept
 }
 
-// place puts the entry among the open ones or the settled.
-func (j *MemoryJournal) place(e *memoryEntry) {
+func (j *MemoryJournal) replaced(old, by *memoryEntry) {
+	if j.recent[old.Key] == old {
+		j.recent[old.Key] = by
+	} else {
+		j.older[old.Key] = by
+	}
+}
+
+// count counts what is not settled.
+func (j *MemoryJournal) count(e *Entry, n int) {
 	if !e.State.Prunable() {
-		j.open[e.Key] = e
-		return
+		j.open += n
 	}
-	if len(j.settled) >= memoryEntries/2 {
-		j.age()
-	}
-	j.settled[e.Key] = e
 }
 
-func (j *MemoryJournal) remove(e *memoryEntry) {
-	if !e.State.Prunable() {
-		delete(j.open, e.Key)
-		return
-	}
-	delete(j.settled, e.Key)
-	delete(j.older, e.Key)
-}
-
-func (j *MemoryJournal) len() int { return len(j.open) + len(j.settled) + len(j.older) }
-
-// makeRoom forgets what was settled longest ago.
-func (j *MemoryJournal) makeRoom() bool {
-	for range 2 {
-		if j.len() < memoryEntries {
-			return true
-		}
-		j.age()
-	}
-	return j.len() < memoryEntries
-}
-
-// age forgets the older half of what is settled. The other one is that now.
+// age forgets what is settled of the older entries. The recent ones are those now.
 func (j *MemoryJournal) age() {
-	for _, e := range j.older {
-		j.forget(e)
+	for key, e := range j.older {
+		if e.State.Prunable() {
+			j.forget(e)
+			delete(j.older, key)
+		}
 	}
-	clear(j.older)
-	j.settled, j.older = j.older, j.settled
+	j.recent, j.older = j.older, j.recent
+	j.room = len(j.recent) + memoryRecent
 }
 
 // forget drops what records do not need of an entry that is not there any more.
@@ -217,7 +209,7 @@ func (j *MemoryJournal) matching(q *Query) (found []*memoryEntry) {
 		}
 		return found
 	}
-	for _, entries := range []map[string]*memoryEntry{j.open, j.settled, j.older} {
+	for _, entries := range [...]map[string]*memoryEntry{j.recent, j.older} {
 		for _, e := range entries {
 			if q.Matches(&e.Entry) {
 				found = append(found, e)
@@ -257,9 +249,11 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 	}
 	at := time.Now()
 	var due []*memoryEntry
-	for _, e := range j.open {
-		if e.Due > 0 && at.Sub(e.Updated) >= e.Due {
-			due = append(due, e)
+	for _, entries := range [...]map[string]*memoryEntry{j.recent, j.older} {
+		for _, e := range entries {
+			if e.Due > 0 && at.Sub(e.Updated) >= e.Due {
+				due = append(due, e)
+			}
 		}
 	}
 	slices.SortFunc(due, func(a, b *memoryEntry) int { return a.Updated.Add(a.Due).Compare(b.Updated.Add(b.Due)) })
@@ -282,9 +276,9 @@ func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, erro
 		return 0, err
 	}
 	at, n := time.Now(), 0
-	for _, entries := range []map[string]*memoryEntry{j.settled, j.older} {
+	for _, entries := range [...]map[string]*memoryEntry{j.recent, j.older} {
 		for key, e := range entries {
-			if at.Sub(e.Updated) >= age {
+			if e.State.Prunable() && at.Sub(e.Updated) >= age {
 				delete(entries, key)
 				j.forget(e)
 				n++

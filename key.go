@@ -54,14 +54,27 @@ func randomKey() string {
 
 // hashParts returns one key for one list of parts.
 func hashParts(parts ...string) string {
-	var (
-		room [512]byte
-		name [2 * sha256.Size]byte
-		text = room[:0]
-	)
-	for _, part := range parts { // with its length, so that no two lists collide
+	var room [512]byte
+	return hashed(appendParts(room[:0], parts...))
+}
+
+// hashWith is hashParts with the digest's text as the last part.
+func hashWith(d *Digest, parts ...string) string {
+	var room [512]byte
+	text := binary.BigEndian.AppendUint32(appendParts(room[:0], parts...), 2*sha256.Size)
+	return hashed(hex.AppendEncode(text, d[:]))
+}
+
+// appendParts appends each part after its length, so that no two lists collide.
+func appendParts(text []byte, parts ...string) []byte {
+	for _, part := range parts {
 		text = append(binary.BigEndian.AppendUint32(text, uint32(len(part))), part...)
 	}
+	return text
+}
+
+func hashed(text []byte) string {
+	var name [2 * sha256.Size]byte
 	sum := sha256.Sum256(text)
 	hex.Encode(name[:], sum[:])
 	return string(name[:])

@@ -145,13 +145,13 @@ func (c *call) group() string {
 	s := c.scope
 	switch {
 	case s.stepped() && c.outer != nil:
-		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity, c.outer.call.CallKey(), c.digest.String())
+		return hashWith(&c.digest, s.Tenant, s.Run, s.Step, c.guard.args.identity, c.outer.call.CallKey())
 	case s.stepped():
 		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity)
 	case s.Session != "" && c.besideTwin():
-		return hashParts("inside", s.Tenant, s.Session, c.guard.args.identity, c.outer.call.CallKey(), c.digest.String())
+		return hashWith(&c.digest, "inside", s.Tenant, s.Session, c.guard.args.identity, c.outer.call.CallKey())
 	case s.Session != "":
-		return hashParts("session", s.Tenant, s.Session, c.guard.args.identity, c.digest.String())
+		return hashWith(&c.digest, "session", s.Tenant, s.Session, c.guard.args.identity)
 	default:
 		return ""
 	}

@@ -41,7 +41,8 @@ func (c *call) claim() bool {
 	l := c.ledger
 	was, doubted := l.entry.Version(), l.entry.State.inDoubt() || l.entry.Approval.doubts()
 	e := c.intent()
-	if err := e.move(StatePending, c.guard.opts.Journaling.Lease); err != nil {
+	lease, renewed := c.lease()
+	if err := e.move(StatePending, lease); err != nil {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
 	}
 	intent := c.lineOn(was.State, &e, "")
@@ -56,10 +57,24 @@ func (c *call) claim() bool {
 	if intent.whole != nil {
 		l.args = intent.whole.Args
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.renewal = time.AfterFunc(c.guard.opts.Journaling.Lease/3, c.renew)
+	if renewed {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.renewal = time.AfterFunc(lease/3, c.renew)
+	}
 	return true
+}
+
+// lease is how long the claim holds, and whether it has to be renewed. A journal in
+// memory is gone if the process is: there a call that is still there ends within
+// its budget, and the claim holds until then.
+func (c *call) lease() (lease time.Duration, renewed bool) {
+	lease = c.guard.opts.Journaling.Lease
+	total := c.budget()
+	if c.guard.journal.memory == nil || total == noLimit {
+		return lease, true
+	}
+	return total + c.guard.opts.Timeout.Grace + lease, false
 }
 
 // store writes e, with lines of the audit, in place of a version of it, and makes

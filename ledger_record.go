@@ -87,7 +87,9 @@ func (c *call) close(now *Entry, ok bool) {
 	if l.recorded = true; ok {
 		l.entry = *now
 	}
-	l.renewal.Stop()
+	if l.renewal != nil {
+		l.renewal.Stop()
+	}
 	late := l.late
 	l.mu.Unlock()
 	if late != nil && ok {

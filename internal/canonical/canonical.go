@@ -120,7 +120,12 @@ func appendString(dst, content []byte, escaped bool) []byte {
 // AppendString appends s, which must be UTF-8, as a canonical JSON string.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	for _, r := range s {
+	n := 0
+	for n < len(s) && s[n] >= ' ' && s[n] < utf8.RuneSelf && shortEscapes[s[n]] == 0 {
+		n++
+	}
+	dst = append(dst, s[:n]...) // which is all of most strings
+	for _, r := range s[n:] {
 		dst = appendRune(dst, r)
 	}
 	return append(dst, '"')

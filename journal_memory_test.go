@@ -1,0 +1,100 @@
+package toolguard_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// insertMany writes entries, each with two records, in one state.
+func insertMany(t *testing.T, j toolguard.Journal, name string, n int, s toolguard.State) {
+	t.Helper()
+	for i := range n {
+		key := fmt.Sprint(name, i)
+		e := toolguard.Entry{Key: key, Group: key, Token: 1, State: s, Tool: "refund", Due: time.Minute}
+		_, ok, err := j.Write(context.Background(), toolguard.Version{}, e, toolguard.Record{Key: key}, toolguard.Record{Key: key, Attempt: 1})
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+}
+
+// What is settled makes way, the oldest first. What is not stays, however old.
+func TestTheMemoryJournalIsBounded(t *testing.T) {
+	t.Parallel()
+	ctx, j := context.Background(), toolguard.NewMemoryJournal()
+	insertMany(t, j, "open", 20, toolguard.StatePending)
+	insertMany(t, j, "done", 33_000, toolguard.StateSucceeded)
+	all, err := j.Scan(ctx, toolguard.Query{Limit: 100_000})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(all), 10_020)
+	require.GreaterOrEqual(t, len(all), 5_020)
+	assert.Equal(t, "done32999", all[0].Key)
+	assert.Equal(t, "done28000", all[4_999].Key, "none is missing among the last")
+	assert.Equal(t, "open0", all[len(all)-1].Key)
+	open, err := j.Scan(ctx, toolguard.Query{States: []toolguard.State{toolguard.StatePending}})
+	require.NoError(t, err)
+	assert.Len(t, open, 20)
+	records, err := j.Records(ctx, toolguard.RecordQuery{Limit: 100_000})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(records), 40_000)
+	assert.GreaterOrEqual(t, len(records), 39_000)
+	assert.EqualValues(t, 2*33_020, records[len(records)-1].Seq)
+	for i := range 20 { // an old one can be settled still
+		key := fmt.Sprint("open", i)
+		_, ok, err := j.Write(ctx, toolguard.Version{Token: 1, State: toolguard.StatePending}, toolguard.Entry{Key: key, Group: key, Token: 1, State: toolguard.StateSucceeded})
+		require.NoError(t, err)
+		assert.True(t, ok)
+	}
+}
+
+// An intent that there is no room for is an error: nothing runs unrecorded.
+func TestTheMemoryJournalRefusesWhatItCannotKeep(t *testing.T) {
+	t.Parallel()
+	ctx, j := context.Background(), toolguard.NewMemoryJournal()
+	insertMany(t, j, "open", 10_000, toolguard.StatePending)
+	one := toolguard.Entry{Key: "one", Group: "one", Token: 1, State: toolguard.StatePending}
+	_, ok, err := j.Write(ctx, toolguard.Version{}, one)
+	assert.False(t, ok)
+	assert.ErrorContains(t, err, "full")
+	settled := toolguard.Entry{Key: "open7", Group: "open7", Token: 1, State: toolguard.StateFailed}
+	_, ok, err = j.Write(ctx, toolguard.Version{Token: 1, State: toolguard.StatePending}, settled)
+	require.NoError(t, err)
+	require.True(t, ok)
+	_, ok, err = j.Write(ctx, toolguard.Version{}, one)
+	require.NoError(t, err)
+	assert.True(t, ok, "there is room again")
+}
+
+// A record goes on saying who made which call, whoever makes the next one under the
+// key.
+func TestRecordsKeepWhatTheySaid(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{refuses: toolguard.NoEffect(toolguard.Business("closed"))}, toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	call := func(id, principal string) toolguard.Envelope {
+		ctx := toolguard.WithScope(context.Background(), toolguard.Scope{Session: "s", Turn: "1", Principal: principal})
+		return g.Do(ctx, toolguard.Call{ID: id, Args: []byte(`{"order":"A"}`)})
+	}
+	key := call("first", "ann").Key
+	require.Equal(t, key, call("second", "bob").Key)
+	records, err := j.Records(context.Background(), toolguard.RecordQuery{Key: key})
+	require.NoError(t, err)
+	var got []string
+	for _, r := range records {
+		got = append(got, fmt.Sprint(r.CallID, " ", r.Scope.Principal, " ", r.Kind, " ", r.From, " ", r.To, " ", r.Token, " ", r.Actor, " ", r.Tool))
+	}
+	assert.Equal(t, []string{
+		"first ann state none pending 1 guard refund",
+		"first ann attempt none none 1 guard refund",
+		"first ann state pending failed 1 guard refund",
+		"second bob state failed pending 2 guard refund",
+		"second bob attempt none none 2 guard refund",
+		"second bob state pending failed 2 guard refund",
+	}, got)
+}
