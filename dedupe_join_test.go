@@ -217,7 +217,7 @@ func TestJoinBudget(t *testing.T) {
 		synctest.Wait()
 		env := do2(turn("one"), guardOf(t, tool, short))
 		assert.Equal(t, "in_progress/unknown", verdict(env))
-		assert.Contains(t, env.Suggestion, "still running")
+		assert.Contains(t, env.Suggestion, "may still be running")
 		close(release)
 		wg.Wait()
 	})

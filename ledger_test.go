@@ -741,6 +741,7 @@ func TestALoopOverACallThatRunsElsewhere(t *testing.T) {
 		if last = refundOf(inTurn("1"), g, "A"); last.Error.Code != toolguard.CodeInProgress {
 			break
 		}
+		assert.Contains(t, last.Error.Message, "may still be running", "nobody knows")
 	}
 	assert.Equal(t, "loop_detected/unknown", verdict(last))
 }

@@ -64,7 +64,7 @@ const (
 	StepAskCheckUnknown Step = "ask_check_unknown"
 	// StepParkedUnknown: the call is parked for a person or a recoverer. [Contact]
 	StepParkedUnknown Step = "parked_unknown"
-	// StepInProgress: an identical call is still running.
+	// StepInProgress: an identical call may still be running.
 	StepInProgress Step = "in_progress"
 	// StepRepeatSafeUnknown: the same call may be sent again. [Wait]
 	StepRepeatSafeUnknown Step = "repeat_safe_unknown"
