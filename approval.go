@@ -131,7 +131,7 @@ func (a *Approval) coversAgain(c *call, e *Entry) bool {
 // expireEntry closes an entry whose approval, or the wait for it, is over.
 func (c *call) expireEntry(e *Entry, code Code) bool {
 	was := *e
-	n, err := was.withdrawn(StateExpired)
+	n, err := was.unheard().withdrawn(StateExpired)
 	if err != nil {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
 	}

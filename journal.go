@@ -122,6 +122,10 @@ type Entry struct {
 	// of a pending one, the wait for a decision, the next status query. If zero,
 	// never.
 	Due time.Duration `json:"due_ns,omitempty"`
+	// Quiet is how long before Updated the tool was last known to run, or its
+	// outcome became unknown. Later checks and decisions are no signs of life of
+	// it. If zero, Updated is when.
+	Quiet time.Duration `json:"quiet_ns,omitempty"`
 	// Created, Updated and Read are instants of the store's clock: of the first
 	// write, of the last, and of this reading. The store sets them.
 	Created time.Time `json:"created"`
@@ -150,6 +154,18 @@ const maxKey = 512
 
 // overdue says whether somebody should have looked at the entry.
 func (e *Entry) overdue() bool { return e.Due > 0 && e.Read.Sub(e.Updated) >= e.Due }
+
+// effective is the last instant at which the tool is known to have run: if it had
+// its effect, it was about then.
+func (e *Entry) effective() time.Time { return e.Updated.Add(-e.Quiet) }
+
+// unheard is an entry in doubt for somebody to write who has not run the tool.
+func (e Entry) unheard() Entry {
+	if past := e.Read.Sub(e.Updated); past > 0 && (e.State.inDoubt() || e.Approval.doubts()) {
+		e.Quiet, e.Updated = e.Quiet+past, e.Read
+	}
+	return e
+}
 
 // identity is what the entry's tool is known by.
 func (e *Entry) identity() string {

@@ -96,7 +96,7 @@ func (e *Entry) move(to State, due time.Duration) error {
 	}
 	if to == StatePending {
 		e.Token++
-		e.Result, e.Code, e.Checks = nil, "", 0
+		e.Result, e.Code, e.Checks, e.Quiet = nil, "", 0, 0
 	}
 	e.State, e.Due = to, due
 	return nil

@@ -107,7 +107,7 @@ func (c *call) takeUp() {
 	e := &l.entry
 	if c.outlived(e) {
 		if e.State == StateSucceeded && !c.guard.info.meansRepeats() && !c.sameTurn(e) {
-			l.earlier = max(e.Read.Sub(e.Updated), 1)
+			l.earlier = max(e.Read.Sub(e.effective()), 1)
 		}
 		l.generation, l.entry = e.Generation+1, Entry{}
 	}

@@ -55,7 +55,7 @@ func (c *call) replayEntry(e *Entry) {
 	own := c.scope.stepped() || e.Scope.Principal == c.scope.Principal
 	if r, ok := decodeResult(e.Result); ok && own {
 		c.failure, c.result = nil, &r
-		c.notes = append(c.notes, Note{Kind: prompts.NoteReplayed, Age: e.Read.Sub(e.Updated)})
+		c.notes = append(c.notes, Note{Kind: prompts.NoteReplayed, Age: e.Read.Sub(e.effective())})
 		return
 	}
 	c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeResultUnavailable}, claimed: true}}
@@ -71,9 +71,11 @@ func (c *call) seize() bool {
 	return c.unanswered()
 }
 
-// lost is the entry of a call that was not heard of again.
+// lost is the entry of a call that was not heard of again. From now on its outcome
+// is unknown: until now it may have acted.
 func (e Entry) lost() Entry {
 	e.Token++
+	e.Quiet = 0
 	e.Due, e.State = firstCheck, StateUnknown
 	if e.Effect == ReadOnly {
 		e.Due, e.State = 0, StateFailed
@@ -111,13 +113,13 @@ func (c *call) undoubted() bool {
 		return false
 	}
 	c.failure, c.decided, c.why = nil, DecisionAnswer, ""
-	return c.put(&e, e.must(StateFailed, 0), WhyConfirmed) && c.unanswered()
+	return c.put(&e, c.guard.known(e.unheard(), OutcomeFailed, nil), WhyConfirmed) && c.unanswered()
 }
 
 // putReceipt writes down what the downstream says was done. The answer is that,
 // written down or not.
 func (c *call) putReceipt(e Entry) {
-	n := c.guard.known(e, OutcomeSucceeded, c.result)
+	n := c.guard.known(e.unheard(), OutcomeSucceeded, c.result)
 	lines := append(c.ledger.lines, c.lineOn(e.State, &n, WhyConfirmed))
 	c.ledger.lines = nil
 	if ok, _ := c.store(c.ctx, e.Version(), &n, lines); ok {
@@ -140,6 +142,6 @@ func (i *Info) mayRepeat(e *Entry) bool {
 
 // believes says whether the answer of a tool's status query settles the entry now.
 func (e *Entry) believes(o Outcome, i *Info) bool {
-	d := doubt{at: e.Updated, abandoned: e.Code == CodeAbandoned}
+	d := doubt{at: e.effective(), abandoned: e.Code == CodeAbandoned}
 	return d.settles(o, e.Read, i.settleDelay())
 }

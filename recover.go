@@ -139,7 +139,7 @@ func (r *Recoverer) decide(ctx context.Context, e Entry, n *Recovered) error {
 	switch e.State {
 	case StateAwaiting, StateApproved:
 		n.Expired++
-		next, err := e.withdrawn(StateExpired)
+		next, err := e.unheard().withdrawn(StateExpired)
 		if err == nil {
 			_, err = r.move(ctx, e, next, "expired")
 		}
@@ -154,7 +154,7 @@ func (r *Recoverer) decide(ctx context.Context, e Entry, n *Recovered) error {
 	if e.State != StateUnknown && e.State != StateParked {
 		return nil
 	}
-	next, why := r.confirm(ctx, e)
+	next, why := r.confirm(ctx, e.unheard())
 	n.count(next.State)
 	_, err := r.move(ctx, e, next, why)
 	return err

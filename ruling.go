@@ -86,7 +86,7 @@ func Decide(ctx context.Context, j Journal, r Ruling) (Entry, error) {
 	case len(r.Args) > 0 && r.Verdict == RulingRetry:
 		return r.retryEdited(ctx, way, e)
 	}
-	next, err := r.apply(e)
+	next, err := r.apply(e.unheard())
 	if err != nil {
 		return e, err
 	}
@@ -162,13 +162,13 @@ func (r *Ruling) retryEdited(ctx context.Context, j *journaling, old Entry) (Ent
 	e := old
 	e.Key, e.Linked = editedKey(old.Key), old.Key
 	e.Group, e.Generation = e.Key, 0
-	e.Token, e.State, e.Attempts, e.Checks, e.Result, e.Code = 0, StateNone, 0, 0, nil, ""
+	e.Token, e.State, e.Attempts, e.Checks, e.Quiet, e.Result, e.Code = 0, StateNone, 0, 0, 0, nil, ""
 	e, err := r.approve(e)
 	if err != nil {
 		return old, err
 	}
 	if old.State != StateAborted {
-		closed := old.must(StateAborted, 0)
+		closed := old.unheard().must(StateAborted, 0)
 		closed.Linked = e.Key
 		if now, err := r.write(ctx, j, old.Version(), closed, old.State); err != nil {
 			return now, err
