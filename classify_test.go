@@ -270,7 +270,7 @@ func TestCodesAreProduced(t *testing.T) {
 		CodeLoopDetected: true, CodePolledTooSoon: true,
 		CodeKeyConflict: true, CodeAborted: true, CodeJournalUnavailable: true,
 		CodeApprovalPending: true, CodeApprovalDenied: true, CodeApprovalStale: true, CodeApprovalExpired: true,
-		CodeInDoubt: true, CodeInProgress: true, CodeResultUnavailable: true,
+		CodeInDoubt: true, CodeInProgress: true, CodeNoEntry: true, CodeResultUnavailable: true,
 	}
 	seen := map[Code]bool{}
 	for _, tc := range diagnosisCases {

@@ -62,6 +62,7 @@ const (
 	CodeInProgress        Code = "in_progress"        // refused: an identical call still runs
 	CodeResultUnavailable Code = "result_unavailable" // it was done, its result is not there any more
 	CodeInDoubt           Code = "in_doubt"           // refused: an identical call may have had its effect
+	CodeNoEntry           Code = "no_entry"           // not resumed: the journal does not have the call
 	CodePanic             Code = "panic"              // the tool panicked
 	CodeExited            Code = "exited"             // the tool ended its goroutine
 	CodeBadResponse       Code = "bad_response"       // the service's answer could not be read
@@ -165,6 +166,7 @@ var codeTable = []codeRow{
 	{code: CodeInProgress, category: CategoryUnknown, neutral: true},
 	{code: CodeResultUnavailable, category: CategoryUnknown, outcome: OutcomeSucceeded, neutral: true},
 	{code: CodeInDoubt, category: CategoryUnknown, neutral: true},
+	{code: CodeNoEntry, category: CategoryUnknown, neutral: true},
 	{code: CodePanic, category: CategoryUnknown, silent: true},
 	{code: CodeExited, category: CategoryUnknown, silent: true},
 	{code: CodeBadResponse, category: CategoryUnknown, silent: true, retry: retryBackoff, resend: true},

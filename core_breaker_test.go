@@ -123,7 +123,7 @@ func TestWhatTheBreakerCounts(t *testing.T) {
 		toolguard.CodeLoopDetected: true, toolguard.CodePolledTooSoon: true,
 		toolguard.CodeKeyConflict: true, toolguard.CodeAborted: true, toolguard.CodeJournalUnavailable: true,
 		toolguard.CodeApprovalPending: true, toolguard.CodeApprovalDenied: true, toolguard.CodeApprovalStale: true, toolguard.CodeApprovalExpired: true,
-		toolguard.CodeInDoubt: true, toolguard.CodeInProgress: true, toolguard.CodeResultUnavailable: true,
+		toolguard.CodeInDoubt: true, toolguard.CodeInProgress: true, toolguard.CodeNoEntry: true, toolguard.CodeResultUnavailable: true,
 	}
 	for code := range toolguard.Codes() {
 		inBubble(t, string(code), func(t *testing.T) {

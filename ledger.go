@@ -172,7 +172,11 @@ func (c *call) withoutJournal(err error) bool {
 	if c.ctx.Err() != nil {
 		return c.refuse(c.callerCode(), 0)
 	}
-	return c.fail(diagnosis{Verdict: Verdict{Code: CodeJournalUnavailable}}, err)
+	c.fail(diagnosis{Verdict: Verdict{Code: CodeJournalUnavailable}}, err)
+	if e := c.resumed(); e != nil {
+		c.outcome = c.leftOpen(e)
+	}
+	return false
 }
 
 // editedBefore takes over the arguments that were approved: they are what runs.

@@ -2,6 +2,7 @@ package toolguard_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -52,7 +53,7 @@ func TestAReplayIsAsOldAsTheEffect(t *testing.T) {
 // A question that has no answer is no sign of life: the settle delay goes on.
 func TestTheSettleDelayCountsFromTheDoubt(t *testing.T) {
 	t.Parallel()
-	inBubble(t, "recoverer", func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b, j := new(bank), toolguard.NewMemoryJournal()
 		b.set(false, toolguard.MaybeDone(errLost))
 		info := toolguard.Info{Name: "refund", Effect: toolguard.NonIdempotent, SettleDelay: 30 * time.Second}
@@ -76,7 +77,7 @@ func TestTheSettleDelayCountsFromTheDoubt(t *testing.T) {
 // From a lease that has run out it counts anew: until then the tool may have run.
 func TestTheSettleDelayCountsFromTheLostLease(t *testing.T) {
 	t.Parallel()
-	inBubble(t, "recoverer", func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b, j := new(bank), toolguard.NewMemoryJournal()
 		b.set(false, toolguard.MaybeDone(errLost))
 		crashed(t, j, b, 1)

@@ -119,7 +119,7 @@ func TestWithoutAJournalNothingIsResumed(t *testing.T) {
 	key := refundOf(inTurn("1"), g, "A").Key
 	off := toolguard.JournalPolicy{Off: true}
 	deaf := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Journaling: off})
-	assert.Equal(t, toolguard.CodeInternalError, codeOf(deaf.Resume(context.Background(), key)))
+	assert.Equal(t, "no_entry/unknown", verdict(deaf.Resume(context.Background(), key)))
 	for _, own := range []*toolguard.Options{{Journaling: off}, {Journal: toolguard.NewMemoryJournal()}} {
 		box, err := toolguard.NewToolbox(&toolguard.ToolboxOptions{Options: toolguard.Options{Journal: j}}, guardOf(t, refundTool(b, toolguard.NonIdempotent), own))
 		require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -368,10 +369,49 @@ func TestRulingsThatMakeNoSense(t *testing.T) {
 	assert.Equal(t, toolguard.StateUnknown, entry(t, j).State)
 	for _, env := range []toolguard.Envelope{g.Resume(context.Background(), "nope"), g.Resume(context.Background(), "")} {
 		requireEnvelope(t, env)
-		assert.Equal(t, toolguard.CodeInternalError, codeOf(env))
+		assert.Equal(t, "no_entry/unknown", verdict(env), "that nothing was done is not known")
+		assert.ErrorIs(t, env.Err(), toolguard.ErrNoEntry)
+		assert.Contains(t, env.Error.Message, "could not be found again")
+		assert.NotContains(t, env.Error.Message, "Nothing was done")
+		assert.Empty(t, env.Key)
 	}
 	plainGuard := guardOf(t, toolOf(toolguard.ReadOnly, answers("x")), nil)
 	requireEnvelope(t, plainGuard.Resume(context.Background(), key))
+	other := guardOf(t, toolguard.Func(toolguard.Info{Name: "other"}, b.refund), &toolguard.Options{Journal: j})
+	assert.Equal(t, "no_entry/unknown", verdict(other.Resume(context.Background(), key)), "it is another tool's, and in doubt")
+}
+
+// What a journal that does not answer may know is not known: only of what waited
+// for a person it is that nothing was done.
+func TestResumingWithAJournalThatFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		approver toolguard.Approver
+		fails    int32 // from this look on
+		want     string
+	}{
+		"at once":                  {nil, 1, "journal_unavailable/unknown"},
+		"in doubt":                 {nil, 2, "journal_unavailable/unknown"},
+		"waiting for an approval":  {pendingDesk(), 2, "journal_unavailable/not_started"},
+		"waiting, but nobody sees": {pendingDesk(), 1, "journal_unavailable/unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, m := &bank{loses: true}, toolguard.NewMemoryJournal()
+			var looks atomic.Int32
+			j := &faulty{Journal: m, scan: func() error {
+				if looks.Add(1) >= c.fails {
+					return errDisk
+				}
+				return nil
+			}}
+			key := refundOf(inTurn("1"), guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: m, Approver: c.approver}), "A").Key
+			g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: c.approver})
+			env := g.Resume(context.Background(), key)
+			assert.Equal(t, c.want, verdict(env))
+			assert.ErrorIs(t, env.Err(), errDisk)
+		})
+	}
 }
 
 func TestRecoverPoliciesThatMakeNoSense(t *testing.T) {

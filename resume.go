@@ -11,7 +11,8 @@ import (
 // approval, after a person's decision, or after a restart. It runs what is
 // approved, under the scope and with the arguments that are stored, and asks
 // Authorize and Check again; of a call that is over it returns what became of
-// it. It does not run what nobody has decided about.
+// it. It does not run what nobody has decided about. Of a key that the journal does
+// not have it knows nothing, not even that nothing was done: CodeNoEntry.
 //
 // ctx gives the deadline; its [Scope] does not count.
 func (g *Guard) Resume(ctx context.Context, key string) Envelope {
@@ -23,7 +24,7 @@ func (g *Guard) Resume(ctx context.Context, key string) Envelope {
 	}
 	e, err := g.journal.find(ctx, callbackTimeout, key)
 	if err == nil && e.identity() != g.args.identity {
-		err = fmt.Errorf("toolguard: Resume: the call is of the tool %q", preview(e.Tool))
+		err = fmt.Errorf("toolguard: Resume: %w for this tool: the call is of %q", ErrNoEntry, preview(e.Tool))
 	}
 	return g.resume(ctx, e, nil, err)
 }
@@ -41,7 +42,7 @@ func (b *Toolbox) Resume(ctx context.Context, key string) Envelope {
 	var v via
 	guard := b.lookUp(WithScope(ctx, e.Scope), e.Tool, &v)
 	if err == nil && e.identity() != guard.args.identity {
-		guard, err = b.nobody, fmt.Errorf("toolguard: Resume: the toolbox has no tool %q", preview(e.Tool))
+		guard, err = b.nobody, fmt.Errorf("toolguard: Resume: %w for a tool of this toolbox: the call is of %q", ErrNoEntry, preview(e.Tool))
 	}
 	return guard.resume(ctx, e, &v, err)
 }
@@ -49,14 +50,14 @@ func (b *Toolbox) Resume(ctx context.Context, key string) Envelope {
 // find returns the entry with the key.
 func (j *journaling) find(ctx context.Context, limit time.Duration, key string) (Entry, error) {
 	if j == nil {
-		return Entry{}, errors.New("toolguard: Resume: there is no journal")
+		return Entry{}, fmt.Errorf("toolguard: Resume: %w: there is no journal", ErrNoEntry)
 	}
 	e, err := j.read(ctx, limit, Query{Key: key, Limit: 1})
 	if err == nil && (key == "" || e.State == StateNone) {
-		err = fmt.Errorf("toolguard: Resume: the journal has no entry %q", preview(key))
+		err = fmt.Errorf("toolguard: Resume: %w %q", ErrNoEntry, preview(key))
 	}
 	if err == nil && e.Digest == (Digest{}) {
-		err = fmt.Errorf("toolguard: Resume: the entry %q is an approval for a conversation, not a call", preview(key))
+		err = fmt.Errorf("toolguard: Resume: %w of a call: %q is an approval for a conversation", ErrNoEntry, preview(key))
 	}
 	return e, err
 }
@@ -83,6 +84,21 @@ func (c *call) found() bool {
 	if c.rare == nil || c.rare.lost == nil {
 		return true
 	}
-	c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, c.rare.lost)
+	code := CodeNoEntry
+	if !errors.Is(c.rare.lost, ErrNoEntry) {
+		code = CodeJournalUnavailable
+	}
+	c.fail(diagnosis{Verdict: Verdict{Code: code}}, c.rare.lost)
+	c.outcome = c.leftOpen(c.resumed())
 	return false
+}
+
+// leftOpen is what is known of the effect of a call that is not gone on with: that
+// it did not start, or nothing.
+func (c *call) leftOpen(e *Entry) Outcome {
+	waits := e.State != StateNone && e.State.outcome() == OutcomeNotStarted
+	if waits || c.guard.info.Effect == ReadOnly {
+		return OutcomeNotStarted
+	}
+	return OutcomeUnknown
 }

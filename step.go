@@ -83,6 +83,7 @@ var fixedSteps = map[Code]prompts.Step{
 	CodeAuthExpired:      prompts.StepReauthenticate,
 	CodeCanceled:         prompts.StepCanceled,
 	CodeAborted:          prompts.StepFinalRefusal,
+	CodeNoEntry:          prompts.StepChangePlan,
 	CodeKeyConflict:      prompts.StepAskWhichArguments,
 	CodeApprovalPending:  prompts.StepAwaitApproval,
 	CodeApprovalDenied:   prompts.StepApprovalDenied,

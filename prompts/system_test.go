@@ -54,7 +54,7 @@ var ruleOfCode = map[string][]string{
 		"business_rule", "not_found", "conflict", "request_rejected", "result_rejected", "key_conflict", "permission_denied", "auth_expired",
 		"aborted", "approval_pending", "approval_denied", "approval_stale", "approval_expired",
 	},
-	"outcome":    {"in_doubt", "in_progress", "result_unavailable"},
+	"outcome":    {"in_doubt", "in_progress", "no_entry", "result_unavailable"},
 	"limit":      {"limit_reached", "loop_detected", "polled_too_soon"},
 	"partial":    {"batch_stopped"},
 	"suggestion": {"canceled", "control_flow"},
