@@ -47,6 +47,7 @@ func (p DedupePolicy) check() error {
 // shared is what a call came to, for others that ask the same.
 type shared struct {
 	id      string // of the call
+	key     string // its idempotency key, if it had one
 	result  Result // unless failure is set
 	failure *failure
 	outcome Outcome
@@ -57,7 +58,7 @@ type shared struct {
 // share copies what the call came to: each caller may do with its own answer
 // what it likes.
 func (c *call) share() shared {
-	s := shared{id: c.id, outcome: c.outcome, source: c.source(), notes: slices.Clone(c.notes[c.argNotes:c.ownNotes])}
+	s := shared{id: c.id, key: c.keyIfMade(), outcome: c.outcome, source: c.source(), notes: slices.Clone(c.notes[c.argNotes:c.ownNotes])}
 	if c.failure != nil {
 		f := *c.failure
 		s.failure = &f
@@ -70,6 +71,7 @@ func (c *call) share() shared {
 // take makes another call's answer this one's.
 func (c *call) take(s *shared, d Decision, note Note) {
 	c.decided, c.outcome = d, s.outcome
+	c.answersUnder(s.key)
 	if s.source != nil {
 		c.rarely().source = s.source
 	}
@@ -81,6 +83,16 @@ func (c *call) take(s *shared, d Decision, note Note) {
 		c.result = &result
 	}
 	c.notes = append(append(c.notes, s.notes...), note)
+}
+
+// answersUnder makes the key of the call whose answer this one has this one's, or
+// takes it away: of its own key nobody will ever hear.
+func (c *call) answersUnder(key string) {
+	if key == "" {
+		c.key.Store(nil)
+		return
+	}
+	c.key.Store(&key)
 }
 
 // clone copies what a caller could change in place.
@@ -242,6 +254,7 @@ func (c *call) replay(w *doneWrite) {
 	}
 	c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeResultUnavailable}, claimed: true}}
 	c.outcome, c.decided = OutcomeSucceeded, DecisionReplay
+	c.answersUnder(w.key)
 	c.answered = w.answer // without its result it is the same answer
 }
 

@@ -99,6 +99,7 @@ type doneWrite struct {
 	flightKey
 	answer  uint64
 	at      time.Time
+	key     string // the idempotency key it had, if any
 	changes uint32 // of the conversation, this one included
 }
 
@@ -282,7 +283,7 @@ func (s *session) bookEffect(b *booking) {
 	case !unknown:
 		s.settleDoubt(p.key)
 		if happened && !b.neither && p.turn == s.turnNo {
-			s.finish(doneWrite{flightKey{p.key, b.principal}, p.answer, p.at, s.changes})
+			s.finish(doneWrite{flightKey{p.key, b.principal}, p.answer, p.at, b.idempotencyKey, s.changes})
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (s *Sessions) Resolve(scope Scope, p PastCall) error {
 	defer c.mu.Unlock()
 	c.settleDoubt(key)
 	if p.Outcome == OutcomeSucceeded {
-		c.finish(doneWrite{flightKey{key, p.Principal}, p.fingerprint(), time.Now(), c.changes})
+		c.finish(doneWrite{flightKey{key, p.Principal}, p.fingerprint(), time.Now(), p.Key, c.changes})
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (r *restored) replay(p *PastCall, now time.Time) error {
 	r.seen[key] = true
 	r.book(&b)
 	if p.Code == "" && p.Result != "" && b.info.Effect != ReadOnly && !b.borrowed && !b.neither {
-		k := kept{shared: shared{result: Result{Text: p.Result}, outcome: OutcomeSucceeded}, at: b.past.at, turn: b.past.turn}
+		k := kept{shared: shared{key: p.Key, result: Result{Text: p.Result}, outcome: OutcomeSucceeded}, at: b.past.at, turn: b.past.turn}
 		r.results = append(r.results, restoredResult{flightKey{key, p.Principal}, k})
 	}
 	return nil
