@@ -105,6 +105,9 @@ type Entry struct {
 	// this package's own form; nil if there is none, or it was too large.
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
+	// Sealed says that both are as they are stored, because they cannot be unsealed:
+	// see [Sealed].
+	Sealed bool `json:"-"`
 	// Code is that of the failure, or CodeAbandoned where an attempt may still run;
 	// Attempts is how often the tool ran.
 	Code     Code `json:"code,omitempty"`

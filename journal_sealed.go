@@ -14,7 +14,10 @@ import (
 // is stored as it is: a digest of few possible arguments can be guessed.
 //
 // What cannot be sealed is not written, and what cannot be unsealed not read: the
-// error says so, and no tool that is not repeatable runs.
+// error says so, and no tool that is not repeatable runs. Nor does one such entry
+// hide others: Take, and a Scan of more than one key or group, return it with
+// Entry.Sealed, and a [Recoverer] parks it as it is. It is looked at again, and
+// what does not need its arguments a person can decide in j itself.
 func Sealed(j Journal, seal, unseal func([]byte) ([]byte, error)) (Journal, error) {
 	if j == nil || seal == nil || unseal == nil {
 		return nil, errors.New("toolguard: Sealed: want a journal and both functions")
@@ -29,9 +32,11 @@ type sealed struct {
 
 // Write implements [Journal].
 func (s *sealed) Write(ctx context.Context, was Version, e Entry, records ...Record) (now Entry, ok bool, err error) {
-	args, result := e.Args, e.Result
-	if e.Args, err = s.close(args); err == nil {
-		e.Result, err = s.close(result)
+	args, result, is := e.Args, e.Result, e.Sealed
+	if e.Sealed = false; !is {
+		if e.Args, err = s.close(args); err == nil {
+			e.Result, err = s.close(result)
+		}
 	}
 	if err != nil {
 		return Entry{}, false, fmt.Errorf("toolguard: sealing an entry: %w", err)
@@ -40,41 +45,47 @@ func (s *sealed) Write(ctx context.Context, was Version, e Entry, records ...Rec
 		return now, ok, err
 	}
 	if ok {
-		now.Args, now.Result = args, result
+		now.Args, now.Result, now.Sealed = args, result, is
 		return now, ok, nil
 	}
-	return now, ok, s.open(&now)
+	if err = s.open(&now); is { // the caller has seen such an entry already
+		err = nil
+	}
+	return now, ok, err
 }
 
 // Scan implements [Journal].
 func (s *sealed) Scan(ctx context.Context, q Query) ([]Entry, error) {
-	return s.openAll(s.Journal.Scan(ctx, q))
+	entries, err := s.Journal.Scan(ctx, q)
+	for i := range entries {
+		if bad := s.open(&entries[i]); bad != nil && q.Key+q.Group != "" {
+			return nil, bad
+		}
+	}
+	return entries, err
 }
 
 // Take implements [Journal].
 func (s *sealed) Take(ctx context.Context, n int, hold time.Duration) ([]Entry, error) {
-	return s.openAll(s.Journal.Take(ctx, n, hold))
-}
-
-func (s *sealed) openAll(entries []Entry, err error) ([]Entry, error) {
+	entries, err := s.Journal.Take(ctx, n, hold)
 	for i := range entries {
-		if err == nil {
-			err = s.open(&entries[i])
-		}
+		_ = s.open(&entries[i]) // the entry says so
 	}
-	if err != nil {
-		return nil, err
-	}
-	return entries, nil
+	return entries, err
 }
 
-func (s *sealed) open(e *Entry) (err error) {
-	if e.Args, err = s.reopen(e.Args); err == nil {
-		e.Result, err = s.reopen(e.Result)
+// open unseals the entry, or leaves it as it is.
+func (s *sealed) open(e *Entry) error {
+	args, err := s.reopen(e.Args)
+	result := e.Result
+	if err == nil {
+		result, err = s.reopen(result)
 	}
 	if err != nil {
+		e.Sealed = true
 		return fmt.Errorf("toolguard: unsealing the entry %q: %w", preview(e.Key), err)
 	}
+	e.Args, e.Result = args, result
 	return nil
 }
 
@@ -90,10 +101,15 @@ func (s *sealed) close(doc json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(text)
 }
 
-func (s *sealed) reopen(doc json.RawMessage) (json.RawMessage, error) {
+func (s *sealed) reopen(doc json.RawMessage) (open json.RawMessage, err error) {
 	if len(doc) == 0 {
 		return nil, nil
 	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it panics: %v", v)
+		}
+	}()
 	var text []byte
 	if err := json.Unmarshal(doc, &text); err != nil {
 		return nil, err

@@ -56,6 +56,60 @@ func TestASealedJournal(t *testing.T) {
 	assert.Error(t, err)
 }
 
+// An entry that cannot be unsealed stays as it is, and keeps nobody from the others.
+func TestWhatCannotBeUnsealedHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, j := new(bank), toolguard.NewMemoryJournal()
+		lost := []byte(`{"order":"LOST"}`)
+		hidden := func(fails bool) toolguard.Journal {
+			s, err := toolguard.Sealed(j, flip, func(text []byte) ([]byte, error) {
+				open, err := flip(text)
+				if fails && bytes.Equal(open, lost) {
+					panic("the key is gone")
+				}
+				return open, err
+			})
+			require.NoError(t, err)
+			return s
+		}
+		b.loses = true
+		tool := refundTool(b, toolguard.NonIdempotent)
+		g := guardOf(t, tool, &toolguard.Options{Journal: hidden(true)})
+		key := refundOf(inTurn("1"), g, "LOST").Key
+		refundOf(inTurn("1"), g, "B")
+		stored, err := j.Scan(context.Background(), toolguard.Query{Key: key})
+		require.NoError(t, err)
+
+		asking := refundTool(b, toolguard.NonIdempotent)
+		asking.Status = b.status
+		recoverer := func(fails bool) *toolguard.Recoverer {
+			r, err := toolguard.NewRecoverer(hidden(fails), &toolguard.RecoverPolicy{Batch: 1}, guardOf(t, asking, &toolguard.Options{Journal: hidden(fails)}))
+			require.NoError(t, err)
+			return r
+		}
+		time.Sleep(minute)
+		n, err := recoverer(true).Once(context.Background())
+		assert.ErrorContains(t, err, key)
+		assert.Equal(t, 1, n.Succeeded, "the other one")
+		assert.Equal(t, 1, n.Parked)
+		all, err := hidden(true).Scan(context.Background(), toolguard.Query{})
+		require.NoError(t, err, "people see what there is")
+		require.Len(t, all, 2)
+		assert.Equal(t, toolguard.StateParked, all[1].State)
+		assert.True(t, all[1].Sealed)
+		assert.False(t, all[0].Sealed)
+		assert.Equal(t, string(stored[0].Args), string(all[1].Args), "nothing is lost")
+		assert.Equal(t, "journal_unavailable/not_started", verdict(refundOf(inTurn("1"), g, "LOST")), "what it was is not known")
+
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, 1, once1(t, recoverer(false)).Succeeded, "the key is there again")
+		again, err := hidden(false).Scan(context.Background(), toolguard.Query{Key: key})
+		require.NoError(t, err)
+		assert.Equal(t, string(lost), string(again[0].Args))
+	})
+}
+
 // storm is a store of which every operation may fail before or after it is done.
 type storm struct {
 	toolguard.Journal

@@ -109,9 +109,10 @@ const (
 )
 
 // Once looks at all that is due and returns what it did. The error is the
-// journal's.
+// journal's, or names the entries that could not be unsealed.
 func (r *Recoverer) Once(ctx context.Context) (Recovered, error) {
 	var n Recovered
+	var unread []error
 	hold := time.Duration(r.policy.Batch) * statusTimeout // it asks about one after the other
 	for ctx.Err() == nil {
 		var taken []Entry
@@ -123,12 +124,15 @@ func (r *Recoverer) Once(ctx context.Context) (Recovered, error) {
 			return n, err
 		}
 		for i := range taken {
+			if taken[i].Sealed {
+				unread = append(unread, fmt.Errorf("toolguard: the entry %q cannot be unsealed", preview(taken[i].Key)))
+			}
 			if err := r.decide(ctx, taken[i], &n); err != nil {
-				return n, err
+				return n, errors.Join(append(unread, err)...)
 			}
 		}
 		if len(taken) < r.policy.Batch {
-			return n, nil
+			return n, errors.Join(unread...)
 		}
 	}
 	return n, ctx.Err()
@@ -177,6 +181,8 @@ func (n *Recovered) count(s State) {
 func (r *Recoverer) confirm(ctx context.Context, e Entry) (Entry, string) {
 	guard := r.guards[e.identity()]
 	switch {
+	case e.Sealed:
+		return e.parked(maxCheck), WhySealed // it may be readable again
 	case guard == nil:
 		return e.parked(maxCheck), WhyNoHandler // another recoverer may know the tool
 	case guard.body.Load().status == nil && guard.info.mayRepeat(&e):
@@ -230,6 +236,7 @@ const (
 	WhyConfirmed    = "confirmed"     // the downstream says so
 	WhyLate         = "late_answer"   // an abandoned attempt came back
 	WhyLeaseLost    = "lease_lost"    // the entry was taken away meanwhile
+	WhySealed       = "sealed"        // its arguments cannot be unsealed
 	WhyNoHandler    = "no_handler"    // no tool of this name is known here
 	WhyNoStatus     = "no_status"     // the tool has no status query
 	WhyChecksUsed   = "checks_used"   // the downstream was asked often enough
