@@ -92,7 +92,7 @@ func (c *call) close(now *Entry, ok bool) {
 	}
 	late := l.late
 	l.mu.Unlock()
-	if late != nil && ok {
+	if late != nil {
 		c.recordLate(late)
 	}
 }
@@ -162,18 +162,35 @@ func (c *call) tellJournal(a *attempt, late *lateAnswer) {
 	}
 }
 
+// recordLate settles the entry, unless somebody has decided about it meanwhile, or
+// taken it over: then what is known is evidence. That a recoverer has parked it
+// decides nothing.
 func (c *call) recordLate(late *lateAnswer) {
-	ctx, j, e := context.WithoutCancel(c.ctx), c.guard.journal, c.ledger.entry // recorded: nobody writes it any more
+	ctx, j, e := c.guard.journal.detached(c.ctx), c.guard.journal, c.ledger.entry // recorded: nobody writes it any more
 	late.line.Key, late.line.Token = e.Key, e.Token
-	settles := late.outcome == OutcomeSucceeded || late.outcome != OutcomeUnknown && !c.guard.info.mayRepeat(&e) && !e.Approval.doubts()
-	if e.State == StateUnknown && settles {
+	for range maxRaces {
+		if !e.State.inDoubt() || !c.settlesLate(late, &e) {
+			break
+		}
 		n := c.guard.known(e, late.outcome, late.result)
-		n.Code = late.code
+		n.Code, n.Quiet = late.code, 0
 		line := late.line
 		line.Kind, line.From, line.To, line.Why = RecordState, e.State, n.State, WhyLate
-		if _, ok, err := j.write(ctx, callbackTimeout, e.Version(), n, late.line, line); ok && err == nil {
+		now, ok, err := j.write(ctx, callbackTimeout, e.Version(), n, late.line, line)
+		if ok && err == nil {
 			return
 		}
+		if err != nil || now.Token != e.Token {
+			break
+		}
+		e = now
 	}
 	_ = j.append(ctx, callbackTimeout, late.line) // evidence; nobody waits for it
+}
+
+// settlesLate says whether an abandoned attempt's answer says what became of the
+// entry. That it failed says nothing of others that may have had the effect.
+func (c *call) settlesLate(late *lateAnswer, e *Entry) bool {
+	return late.outcome == OutcomeSucceeded ||
+		late.outcome != OutcomeUnknown && !c.guard.info.mayRepeat(e) && !e.Approval.doubts()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -260,18 +261,25 @@ func TestALeaseIsRenewed(t *testing.T) {
 	})
 }
 
-// A late answer settles what was unknown, as long as nobody else has.
+// A late answer settles what was unknown, also where it waits for a person, as long
+// as nobody else has decided.
 func TestALateAnswerSettles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		take bool // a recoverer has had it meanwhile
-		late error
-		want toolguard.State
+		take    bool // a recoverer has had it meanwhile
+		decided toolguard.RulingVerdict
+		late    error
+		want    toolguard.State
 	}{
-		"success":            {want: toolguard.StateSucceeded},
-		"certainly nothing":  {late: toolguard.NoEffect(errLost), want: toolguard.StateFailed},
-		"nobody knows":       {late: errLost, want: toolguard.StateUnknown},
-		"parked in the time": {take: true, want: toolguard.StateParked},
+		"success":                  {want: toolguard.StateSucceeded},
+		"certainly nothing":        {late: toolguard.NoEffect(errLost), want: toolguard.StateFailed},
+		"nobody knows":             {late: errLost, want: toolguard.StateUnknown},
+		"parked, success":          {take: true, want: toolguard.StateSucceeded},
+		"parked, nothing":          {take: true, late: toolguard.NoEffect(errLost), want: toolguard.StateFailed},
+		"parked, nobody knows":     {take: true, late: errLost, want: toolguard.StateParked},
+		"a person says it failed":  {take: true, decided: toolguard.RulingFailed, want: toolguard.StateFailed},
+		"a person has closed it":   {decided: toolguard.RulingAbort, want: toolguard.StateAborted},
+		"a person lets it be done": {take: true, decided: toolguard.RulingRetry, want: toolguard.StateApproved},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			j := toolguard.NewMemoryJournal()
@@ -289,7 +297,12 @@ func TestALateAnswerSettles(t *testing.T) {
 				time.Sleep(minute)
 				_, err = r.Once(context.Background())
 				require.NoError(t, err)
+				require.Equal(t, toolguard.StateParked, entry(t, j).State)
 			}
+			if c.decided != 0 {
+				decide(t, j, toolguard.Ruling{Key: env.Key, Verdict: c.decided})
+			}
+			time.Sleep(time.Hour)
 			close(release)
 			synctest.Wait()
 			assert.Equal(t, c.want, entry(t, j).State)
@@ -301,8 +314,11 @@ func TestALateAnswerSettles(t *testing.T) {
 			}
 			assert.Equal(t, 1, kinds[toolguard.RecordLate], "it is evidence in any case")
 			if c.want == toolguard.StateSucceeded {
+				assert.Equal(t, toolguard.WhyLate, records[len(records)-1].Why)
+				time.Sleep(minute)
 				again := doIn(inTurn("1"), g)
 				assert.Equal(t, "late", again.Result.Text)
+				assert.Equal(t, minute, again.Notes[0].Age, "it happened when the attempt came back")
 			}
 		})
 	}
@@ -527,6 +543,60 @@ func TestAClaimThatSomebodyElseMade(t *testing.T) {
 	}}})
 	assert.Equal(t, "in_progress/unknown", verdict(refundOf(inTurn("1"), g, "A")))
 	assertOnce(t, b)
+}
+
+// A recoverer that parks an entry at the same moment decides nothing, and whoever
+// lost the entry leaves what it knows as evidence.
+func TestALateAnswerRaces(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]toolguard.State{
+		"parks": toolguard.StateSucceeded, "takes": toolguard.StateUnknown, "takes, and it comes back": toolguard.StateUnknown,
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			m, release := toolguard.NewMemoryJournal(), make(chan struct{})
+			j := &faulty{Journal: m}
+			takes, early := name != "parks", name == "takes, and it comes back"
+			j.before = func(n int) error {
+				e := entries(t, m)
+				switch {
+				case n > 1 && takes && e[0].State == toolguard.StatePending: // nothing was heard of it
+					next := e[0]
+					next.Token, next.State = next.Token+1, toolguard.StateUnknown
+					if early {
+						close(release)
+						time.Sleep(time.Second)
+					}
+					_, _, err := m.Write(context.Background(), e[0].Version(), next)
+					return err
+				case !takes && e != nil && e[0].State == toolguard.StateUnknown:
+					next := e[0]
+					next.State = toolguard.StateParked
+					_, _, err := m.Write(context.Background(), e[0].Version(), next)
+					return err
+				}
+				return nil
+			}
+			g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+				<-release
+				return toolguard.Result{Text: "late"}, nil
+			}), &toolguard.Options{Journal: j})
+			ctx, cancel := context.WithTimeout(inTurn("1"), time.Second)
+			defer cancel()
+			env := doIn(ctx, g)
+			require.False(t, env.OK)
+			time.Sleep(minute)
+			if !early {
+				close(release)
+			}
+			synctest.Wait()
+			assert.Equal(t, want, entry(t, m).State)
+			records, err := m.Records(context.Background(), toolguard.RecordQuery{Key: env.Key})
+			require.NoError(t, err)
+			assert.True(t, slices.ContainsFunc(records, func(r toolguard.Record) bool {
+				return r.Kind == toolguard.RecordLate && r.Outcome == toolguard.OutcomeSucceeded
+			}), "it is evidence in any case")
+		})
+	}
 }
 
 // What a status query has settled, a late answer does not unsettle.
