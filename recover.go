@@ -81,6 +81,15 @@ type Recovered struct {
 	// Succeeded and Failed are settled, Parked wait for a person, Expired are
 	// approvals that ran out, Waiting are asked about again later.
 	Succeeded, Failed, Parked, Expired, Waiting int
+	// NotDue are those that nobody had to look at yet, such as calls that run: up
+	// to 1,000 are counted.
+	NotDue int
+}
+
+// String says it in one line.
+func (n Recovered) String() string {
+	return fmt.Sprintf("%d succeeded, %d failed, %d parked, %d expired, %d waiting, %d not due",
+		n.Succeeded, n.Failed, n.Parked, n.Expired, n.Waiting, n.NotDue)
 }
 
 // Run makes a pass at once and then one each interval, until ctx ends. It returns
@@ -89,7 +98,7 @@ func (r *Recoverer) Run(ctx context.Context) error {
 	ticker := time.NewTicker(r.policy.Interval)
 	defer ticker.Stop()
 	for {
-		_, _ = r.Once(ctx) // what fails is due again
+		_, _ = r.pass(ctx) // what fails is due again
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -111,6 +120,33 @@ const (
 // Once looks at all that is due and returns what it did. The error is the
 // journal's, or names the entries that could not be unsealed.
 func (r *Recoverer) Once(ctx context.Context) (Recovered, error) {
+	notDue, err := r.notDue(ctx)
+	n, passErr := r.pass(ctx)
+	n.NotDue = notDue
+	return n, errors.Join(passErr, err)
+}
+
+// notDue counts what a pass would leave alone.
+func (r *Recoverer) notDue(ctx context.Context) (n int, err error) {
+	q := Query{Limit: 1000, States: []State{StateAwaiting, StateApproved, StatePending, StateUnknown, StateParked}}
+	var found []Entry
+	err = r.journal.ask(ctx, callbackTimeout, func(ctx context.Context) (err error) {
+		found, err = r.journal.Scan(ctx, q)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for i := range found {
+		if e := &found[i]; e.Due > 0 && !e.overdue() {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// pass is Once without the count of what is left alone, which takes a look at it.
+func (r *Recoverer) pass(ctx context.Context) (Recovered, error) {
 	var n Recovered
 	var unread []error
 	hold := time.Duration(r.policy.Batch) * statusTimeout // it asks about one after the other
