@@ -197,7 +197,7 @@ func (c *call) edit(a Answer) bool {
 	if c.ledger.entry.State.inDoubt() { // it would be another action under the same key
 		return c.answerStored(CodeInDoubt, OutcomeUnknown)
 	}
-	if !c.adopt(slices.Clone(a.Args)) || !c.injectKey() || !c.matched() || !c.authorized() || !c.checked() {
+	if !c.adoptEdited(a.Args) || !c.injectKey() || !c.matched() || !c.authorized() || !c.checked() {
 		return false
 	}
 	c.ledger.approval = c.approval(a.By, a.Why)

@@ -69,8 +69,10 @@ type rare struct {
 	resumed  *Entry    // what the call goes on with
 	lost     error     // why it cannot
 	injected string    // the key that is among the arguments
+	edited   Digest    // of the arguments that run in place of those that were asked
 	lender   *attempt  // whose key it has
 	borrows  bool      // and holds
+	beside   bool      // its entry is beside that of the attempt it could have the key of
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }

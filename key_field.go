@@ -3,6 +3,7 @@ package toolguard
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/toolguard-go/toolguard/internal/canonical"
 	"github.com/toolguard-go/toolguard/internal/digest"
@@ -34,6 +35,15 @@ func (c *call) adopt(text json.RawMessage) bool {
 	}
 	c.doc = doc
 	c.judge()
+	return true
+}
+
+// adoptEdited makes text, which somebody else wrote, the arguments.
+func (c *call) adoptEdited(text json.RawMessage) bool {
+	if !c.adopt(slices.Clone(text)) {
+		return false
+	}
+	c.rarely().edited = c.guard.args.digestOf(&c.doc)
 	return true
 }
 

@@ -3,7 +3,6 @@ package toolguard
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -148,7 +147,7 @@ func (c *call) group() string {
 		return hashWith(&c.digest, s.Tenant, s.Run, s.Step, c.guard.args.identity, c.outer.call.CallKey())
 	case s.stepped():
 		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity)
-	case s.Session != "" && c.besideTwin():
+	case s.Session != "" && c.rare != nil && c.rare.beside:
 		return hashWith(&c.digest, "inside", s.Tenant, s.Session, c.guard.args.identity, c.outer.call.CallKey())
 	case s.Session != "":
 		return hashWith(&c.digest, "session", s.Tenant, s.Session, c.guard.args.identity)
@@ -190,5 +189,5 @@ func (c *call) editedBefore() bool {
 	if edited {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited})
 	}
-	return c.adopt(slices.Clone(e.Args))
+	return c.adoptEdited(e.Args)
 }

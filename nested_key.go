@@ -9,12 +9,23 @@ import "reflect"
 // the same arguments; nil if there is none.
 func (c *call) twin() *attempt {
 	for a := c.outer; a != nil; a = a.call.outer {
-		o, own := &a.call.guard.args, &c.guard.args
-		if o.identity == own.identity && o.digestOf(&a.call.doc) == own.digestOf(&c.doc) {
+		if a.call.guard.args.identity == c.guard.args.identity && a.call.runs() == c.runs() {
 			return a
 		}
 	}
 	return nil
+}
+
+// runs is the digest of what runs, which is not what was asked if it was edited.
+func (c *call) runs() Digest {
+	switch {
+	case c.rare != nil && c.rare.edited != (Digest{}):
+		return c.rare.edited
+	case c.guard.args.digests:
+		return c.digest
+	default: // nobody else wants to know
+		return c.guard.args.digestOf(&c.doc)
+	}
 }
 
 // lender is the attempt whose key the call has; nil if it has its own.
@@ -26,11 +37,20 @@ func (c *call) lender() *attempt {
 }
 
 // inheritsKey gives the call the key of its twin, unless it is to be written down
-// where that is not, or needs an approval that nobody was asked for there.
+// where that is not, or needs an approval that nobody was asked for there. Then it
+// has an entry of its own, and where that is beside the twin's, under a key that
+// does not stand in its way: both are about the same action.
 func (c *call) inheritsKey() bool {
 	a := c.twin()
-	if a == nil || c.journaled() && !a.keeper().keepsFor(c) {
+	if a == nil {
 		return false
+	}
+	if c.journaled() {
+		around := a.keeper()
+		c.rarely().beside = around.writesWith(c)
+		if !c.rare.beside || c.guard.asksApproval() && !around.guard.asksApproval() {
+			return false
+		}
 	}
 	key := a.call.CallKey()
 	c.key.Store(&key)
@@ -44,18 +64,6 @@ func (a *attempt) keeper() *call {
 		a = a.call.lender()
 	}
 	return a.call
-}
-
-// keepsFor says whether what the journal has of this call will do for one inside.
-func (c *call) keepsFor(inner *call) bool {
-	return c.writesWith(inner) && (c.guard.asksApproval() || !inner.guard.asksApproval())
-}
-
-// besideTwin says that the call has an entry of its own beside its twin's, which
-// is about the same action and must not stand in its way.
-func (c *call) besideTwin() bool {
-	a := c.twin()
-	return a != nil && a.keeper().writesWith(c)
 }
 
 // writesWith says whether the call is in the journal that the inner one writes to.
