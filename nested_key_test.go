@@ -47,6 +47,18 @@ func TestAnInnerGuardHasTheKeyOfTheEntry(t *testing.T) {
 	assert.Equal(t, env.Key, entry(t, j).Key)
 }
 
+// What was edited is what runs: the inner guard's call is about that.
+func TestAnInnerGuardHasTheKeyOfWhatWasEdited(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	edits := &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalEdited, By: "ben", Args: []byte(`{"order":"B"}`)}}
+	inner := guardOf(t, refundTool(b, toolguard.NonIdempotent), nil)
+	env := refundOf(inTurn("1"), guardOf(t, inner, &toolguard.Options{Journal: j, Approver: edits}), "A")
+	require.True(t, env.OK)
+	assert.Equal(t, 1, b.keys[env.Key])
+	assert.Equal(t, env.Key, entry(t, j).Key)
+}
+
 // An approval that the inner guard wants is asked for, unless the outer one has it.
 func TestAnInnerApprovalIsAskedFor(t *testing.T) {
 	t.Parallel()
