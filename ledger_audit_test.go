@@ -85,6 +85,13 @@ func TestTheAuditSaysWhatItPromises(t *testing.T) {
 				assert.NotContains(t, string(r.Args), "sk-proj", "it may be shown anywhere")
 				assert.False(t, p.AuditArguments && strings.HasPrefix(r.CallID, "plain") && !strings.Contains(string(r.Args), "plain"))
 			}
+			digests := map[toolguard.Digest]bool{}
+			for _, r := range own {
+				if r.CallID == "waits in 6" {
+					digests[r.Digest] = true
+				}
+			}
+			assert.Len(t, digests, 2, "what was asked, and what ran")
 			for _, kind := range []toolguard.RecordKind{
 				toolguard.RecordState, toolguard.RecordAttempt, toolguard.RecordCheck, toolguard.RecordApproval, toolguard.RecordRefused,
 			} {
