@@ -117,7 +117,8 @@ type Entry struct {
 	// Linked is the key of the entry this one takes the place of, or that takes
 	// its place.
 	Linked string `json:"linked,omitempty"`
-	// Owner tells the calls apart that claim a key, Checks counts status queries.
+	// Owner tells the calls apart that claim a key, in a [MemoryJournal] the guards;
+	// Checks counts status queries.
 	Owner  string `json:"owner,omitempty"`
 	Checks int    `json:"checks,omitempty"`
 

@@ -20,16 +20,19 @@ type MemoryJournal struct {
 	// what is settled of the older ones is forgotten, all of it at once: one after
 	// the other each would have to be looked up again, long after it was of use.
 	recent, older map[string]*memoryEntry
+	ages          uint64            // how often that was
 	room          int               // how many recent ones there may be
-	open          int               // those that are not settled
+	open, left    int               // what is not settled, of the recent ones and of the older
 	newest        map[string]string // the key of a group's last generation, where that is not the group
 	made          uint64
+	written       time.Time // last
 	audit         memoryAudit
 }
 
 type memoryEntry struct {
 	Entry
 	serial uint64
+	age    uint64 // it is among the recent ones of
 }
 
 const (
@@ -54,15 +57,15 @@ func (j *MemoryJournal) Durability() Durability { return DurabilityVolatile }
 func (j *MemoryJournal) Write(ctx context.Context, was Version, e Entry, records ...Record) (now Entry, ok bool, err error) {
 	now = e
 	now.Result = bytes.Clone(e.Result)
-	if ok, err = j.replace(ctx, was, &now, wholeLines(records)); ok {
+	if ok, err = j.replace(ctx, time.Now(), was, &now, wholeLines(records)); ok {
 		now.Result = e.Result
 	}
 	return now, ok, err
 }
 
-// replace is Write that makes e what is there now. It keeps the result and the
-// lines, which nobody may change any more.
-func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, lines []line) (ok bool, err error) {
+// replace is Write, at an instant, that makes e what is there now. It keeps the
+// result and the lines, which nobody may change any more.
+func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, e *Entry, lines []line) (ok bool, err error) {
 	if err := e.Check(); err != nil {
 		return false, err
 	}
@@ -71,7 +74,9 @@ func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, line
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	at := time.Now()
+	if at.Before(j.written) { // it has waited for its turn
+		at = j.written
+	}
 	old := j.find(e.Key)
 	switch {
 	case old == nil && was != Version{}:
@@ -80,10 +85,10 @@ func (j *MemoryJournal) replace(ctx context.Context, was Version, e *Entry, line
 	case old != nil && old.Version() != was:
 		*e = old.reading(at)
 		return false, nil
-	case j.open >= memoryOpen && !e.State.Prunable() && (old == nil || old.State.Prunable()):
+	case j.open+j.left >= memoryOpen && !e.State.Prunable() && (old == nil || old.State.Prunable()):
 		return false, errJournalFull
 	}
-	e.Created, e.Updated, e.Read = at, at, at
+	e.Created, e.Updated, e.Read, j.written = at, at, at, at
 	j.audit.append(at, j.put(old, e), lines)
 	return true, nil
 }
@@ -104,14 +109,14 @@ func (j *MemoryJournal) put(old *memoryEntry, e *Entry) *memoryEntry {
 	case old == nil:
 		kept = j.insert(e)
 	case !sameCall(&old.Entry, e):
-		kept = &memoryEntry{Entry: old.Entry, serial: old.serial}
-		j.replaced(old, kept)
+		kept = &memoryEntry{Entry: old.Entry, serial: old.serial, age: old.age}
+		j.shelf(kept)[e.Key] = kept
 	}
 	if old != nil {
-		j.count(&old.Entry, -1)
+		j.count(kept.age, old.State, -1)
 		e.Created = old.Created
 	}
-	j.count(e, 1)
+	j.count(kept.age, e.State, 1)
 	args := kept.Args
 	if len(args) == 0 || !bytes.Equal(args, e.Args) {
 		args = bytes.Clone(e.Args)
@@ -129,41 +134,49 @@ func (j *MemoryJournal) insert(e *Entry) *memoryEntry {
 		j.newest[e.Group] = e.Key
 	}
 	j.made++
-	kept := &memoryEntry{serial: j.made}
+	kept := &memoryEntry{serial: j.made, age: j.ages}
 	j.recent[e.Key] = kept
 	return kept
 }
 
-func (j *MemoryJournal) replaced(old, by *memoryEntry) {
-	if j.recent[old.Key] == old {
-		j.recent[old.Key] = by
-	} else {
-		j.older[old.Key] = by
+// shelf is where the entry is.
+func (j *MemoryJournal) shelf(e *memoryEntry) map[string]*memoryEntry {
+	if e.age == j.ages {
+		return j.recent
 	}
+	return j.older
 }
 
 // count counts what is not settled.
-func (j *MemoryJournal) count(e *Entry, n int) {
-	if !e.State.Prunable() {
+func (j *MemoryJournal) count(age uint64, s State, n int) {
+	switch {
+	case s.Prunable():
+	case age == j.ages:
 		j.open += n
+	default:
+		j.left += n
 	}
 }
 
-// age forgets what is settled of the older entries. The recent ones are those now.
+// age forgets what is settled of the older entries, mostly without a look at them.
+// The recent ones are those now.
 func (j *MemoryJournal) age() {
+	j.ages++
+	if j.left+len(j.newest) == 0 {
+		clear(j.older)
+	}
 	for key, e := range j.older {
 		if e.State.Prunable() {
 			j.forget(e)
 			delete(j.older, key)
 		}
+		e.age = j.ages
 	}
 	j.recent, j.older = j.older, j.recent
-	j.room = len(j.recent) + memoryRecent
+	j.open, j.left, j.room = j.left, j.open, len(j.recent)+memoryRecent
 }
 
-// forget drops what records do not need of an entry that is not there any more.
 func (j *MemoryJournal) forget(e *memoryEntry) {
-	e.Args, e.Result = nil, nil
 	if j.newest[e.Group] == e.Key {
 		delete(j.newest, e.Group)
 	}

@@ -62,8 +62,12 @@ func newJournaling(j Journal) *journaling {
 	return &journaling{Journal: j, memory: memory, owner: randomKey()}
 }
 
-// nextOwner names one claim.
+// nextOwner names one claim, so that it is known again after an answer that was
+// lost. None is in memory.
 func (j *journaling) nextOwner() string {
+	if j.memory != nil {
+		return j.owner
+	}
 	var name [64]byte
 	return string(strconv.AppendUint(append(append(name[:0], j.owner...), '.'), j.claims.Add(1), 36))
 }

@@ -21,7 +21,7 @@ type ledger struct {
 	claimed    bool
 	lines      []line          // of the audit, on their way into the journal
 	args       json.RawMessage // for the audit, from the claim on
-	room       [2]line         // for the lines of most calls
+	room       [1]line         // for the lines of most calls
 
 	mu       sync.Mutex
 	renewal  *time.Timer

@@ -46,7 +46,8 @@ func (c *call) claim() bool {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
 	}
 	intent := c.lineOn(was.State, &e, "")
-	ok, err := c.store(c.ctx, was, &e, append(l.lines, intent))
+	var room [4]line
+	ok, err := c.store(c.ctx, was, &e, append(append(room[:0], l.lines...), intent))
 	if err != nil {
 		return c.withoutJournal(err)
 	}
@@ -82,7 +83,7 @@ func (c *call) lease() (lease time.Duration, renewed bool) {
 func (c *call) store(ctx context.Context, was Version, e *Entry, lines []line) (ok bool, err error) {
 	j := c.guard.journal
 	if j.memory != nil {
-		return j.memory.replace(ctx, was, e, lines)
+		return j.memory.replace(ctx, c.now(), was, e, lines)
 	}
 	limit := max(c.left(callbackTimeout), c.guard.opts.Timeout.Grace)
 	if !c.ledger.claimed {

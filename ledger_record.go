@@ -52,7 +52,8 @@ func (c *call) record() {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteEarlierSuccess, Age: l.earlier})
 	}
 	e := c.settled()
-	lines, ctx := append(l.lines, c.lineOn(l.entry.State, &e, "")), c.guard.journal.detached(c.ctx)
+	var room [4]line
+	lines, ctx := append(append(room[:0], l.lines...), c.lineOn(l.entry.State, &e, "")), c.guard.journal.detached(c.ctx)
 	ok, err := c.store(ctx, l.entry.Version(), &e, lines)
 	if !ok {
 		c.noteUnrecorded()
