@@ -1,7 +1,6 @@
 package toolguard
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -19,21 +18,22 @@ type MemoryJournal struct {
 	// What was written is among the recent entries until there are too many. Then
 	// what is settled of the older ones is forgotten, all of it at once: one after
 	// the other each would have to be looked up again, long after it was of use.
-	recent, older map[string]*memoryEntry
-	ages          uint64            // how often that was
-	room          int               // how many recent ones there may be
-	open, left    int               // what is not settled, of the recent ones and of the older
-	newest        map[string]string // the key of a group's last generation, where that is not the group
-	made          uint64
-	written       time.Time // last
-	audit         memoryAudit
+	shelves [2]map[string]packed
+	open    [2]int            // how many of them are not settled
+	room    int               // how many recent ones there may be
+	newest  map[string]string // the key of a group's last generation, where that is not the group
+	made    uint64
+	epoch   time.Time // of the first write
+	written time.Time // last
+	audit   memoryAudit
+	scratch packer
 }
 
-type memoryEntry struct {
-	Entry
-	serial uint64
-	age    uint64 // it is among the recent ones of
-}
+// The shelves.
+const (
+	recent = iota
+	older
+)
 
 const (
 	memoryOpen   = 10_000
@@ -45,7 +45,7 @@ var errJournalFull = errors.New("toolguard: the memory journal is full of calls 
 // NewMemoryJournal returns an empty journal.
 func NewMemoryJournal() *MemoryJournal {
 	return &MemoryJournal{
-		recent: make(map[string]*memoryEntry), older: make(map[string]*memoryEntry), room: memoryRecent,
+		shelves: [...]map[string]packed{make(map[string]packed), make(map[string]packed)}, room: memoryRecent,
 		newest: make(map[string]string),
 	}
 }
@@ -55,16 +55,12 @@ func (j *MemoryJournal) Durability() Durability { return DurabilityVolatile }
 
 // Write implements [Journal].
 func (j *MemoryJournal) Write(ctx context.Context, was Version, e Entry, records ...Record) (now Entry, ok bool, err error) {
-	now = e
-	now.Result = bytes.Clone(e.Result)
-	if ok, err = j.replace(ctx, time.Now(), was, &now, wholeLines(records)); ok {
-		now.Result = e.Result
-	}
-	return now, ok, err
+	ok, err = j.replace(ctx, time.Now(), was, &e, wholeLines(records))
+	return e, ok, err
 }
 
 // replace is Write, at an instant, that makes e what is there now. It keeps the
-// result and the lines, which nobody may change any more.
+// lines, which nobody may change any more.
 func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, e *Entry, lines []line) (ok bool, err error) {
 	if err := e.Check(); err != nil {
 		return false, err
@@ -77,117 +73,107 @@ func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, 
 	if at.Before(j.written) { // it has waited for its turn
 		at = j.written
 	}
-	old := j.find(e.Key)
-	switch {
-	case old == nil && was != Version{}:
-		*e = Entry{}
-		return false, nil
-	case old != nil && old.Version() != was:
-		*e = old.reading(at)
-		return false, nil
-	case j.open+j.left >= memoryOpen && !e.State.Prunable() && (old == nil || old.State.Prunable()):
-		return false, errJournalFull
+	if j.epoch.IsZero() {
+		j.epoch = at
 	}
-	e.Created, e.Updated, e.Read, j.written = at, at, at, at
-	j.audit.append(at, j.put(old, e), lines)
+	var head packedHead
+	old, shelf := j.find(e.Key)
+	if old != "" {
+		head = old.head()
+	}
+	switch {
+	case head.version() != was:
+		*e = j.reading(old, at)
+		return false, nil
+	case j.open[recent]+j.open[older] >= memoryOpen && !e.State.Prunable() && (old == "" || head.state.Prunable()):
+		return false, errJournalFull
+	case old == "":
+		head.created, head.serial = at.Sub(j.epoch), j.insert(e)
+	}
+	j.count(shelf, head.state, -1)
+	j.count(shelf, e.State, 1)
+	head.state, head.token, head.due, head.updated = e.State, e.Token, e.Due, at.Sub(j.epoch)
+	p := j.pack(&head, e)
+	j.shelves[shelf][e.Key] = p
+	j.audit.append(at, p, lines)
+	e.Created, e.Updated, e.Read, j.written = j.epoch.Add(head.created), at, at, at
 	return true, nil
 }
 
-// find returns the entry with the key, or nil.
-func (j *MemoryJournal) find(key string) *memoryEntry {
-	if e := j.recent[key]; e != nil {
-		return e
+// find returns the entry with the key, or "", and where it is, or is to be.
+func (j *MemoryJournal) find(key string) (p packed, shelf int) {
+	if p = j.shelves[recent][key]; p != "" {
+		return p, recent
 	}
-	return j.older[key]
+	if p = j.shelves[older][key]; p != "" {
+		return p, older
+	}
+	return "", recent
 }
 
-// put stores e in place of old, or as a new entry. Records refer to what is there
-// for what they say of the call: if e is of another call, it is stored elsewhere.
-func (j *MemoryJournal) put(old *memoryEntry, e *Entry) *memoryEntry {
-	kept := old
-	switch {
-	case old == nil:
-		kept = j.insert(e)
-	case !sameCall(&old.Entry, e):
-		kept = &memoryEntry{Entry: old.Entry, serial: old.serial, age: old.age}
-		j.shelf(kept)[e.Key] = kept
+// count counts what is not settled.
+func (j *MemoryJournal) count(shelf int, s State, n int) {
+	if s != StateNone && !s.Prunable() {
+		j.open[shelf] += n
 	}
-	if old != nil {
-		j.count(kept.age, old.State, -1)
-		e.Created = old.Created
-	}
-	j.count(kept.age, e.State, 1)
-	args := kept.Args
-	if len(args) == 0 || !bytes.Equal(args, e.Args) {
-		args = bytes.Clone(e.Args)
-	}
-	kept.Entry = *e
-	kept.Args, kept.Approval = args, e.Approval.clone()
-	return kept
 }
 
-func (j *MemoryJournal) insert(e *Entry) *memoryEntry {
-	if len(j.recent) >= j.room {
+func (j *MemoryJournal) pack(head *packedHead, e *Entry) packed {
+	j.scratch.text = head.append(j.scratch.text[:0])
+	j.scratch.entry(e)
+	p := packed(j.scratch.text)
+	if cap(j.scratch.text) > 64<<10 { // one huge entry must not pin its size for good
+		j.scratch.text = nil
+	}
+	return p
+}
+
+// insert makes room for a new entry and returns its number.
+func (j *MemoryJournal) insert(e *Entry) uint64 {
+	if len(j.shelves[recent]) >= j.room {
 		j.age()
 	}
 	if e.Group != e.Key || j.newest[e.Group] != "" {
 		j.newest[e.Group] = e.Key
 	}
 	j.made++
-	kept := &memoryEntry{serial: j.made, age: j.ages}
-	j.recent[e.Key] = kept
-	return kept
-}
-
-// shelf is where the entry is.
-func (j *MemoryJournal) shelf(e *memoryEntry) map[string]*memoryEntry {
-	if e.age == j.ages {
-		return j.recent
-	}
-	return j.older
-}
-
-// count counts what is not settled.
-func (j *MemoryJournal) count(age uint64, s State, n int) {
-	switch {
-	case s.Prunable():
-	case age == j.ages:
-		j.open += n
-	default:
-		j.left += n
-	}
+	return j.made
 }
 
 // age forgets what is settled of the older entries, mostly without a look at them.
 // The recent ones are those now.
 func (j *MemoryJournal) age() {
-	j.ages++
-	if j.left+len(j.newest) == 0 {
-		clear(j.older)
+	if j.open[older]+len(j.newest) == 0 {
+		clear(j.shelves[older])
 	}
-	for key, e := range j.older {
-		if e.State.Prunable() {
-			j.forget(e)
-			delete(j.older, key)
+	for key, p := range j.shelves[older] {
+		if p.state().Prunable() {
+			j.forget(older, key, p)
 		}
-		e.age = j.ages
 	}
-	j.recent, j.older = j.older, j.recent
-	j.open, j.left, j.room = j.left, j.open, len(j.recent)+memoryRecent
+	slices.Reverse(j.shelves[:])
+	slices.Reverse(j.open[:])
+	j.room = len(j.shelves[recent]) + memoryRecent
 }
 
-func (j *MemoryJournal) forget(e *memoryEntry) {
-	if j.newest[e.Group] == e.Key {
+func (j *MemoryJournal) forget(shelf int, key string, p packed) {
+	delete(j.shelves[shelf], key)
+	if len(j.newest) == 0 {
+		return
+	}
+	if e := p.call(); j.newest[e.Group] == key {
 		delete(j.newest, e.Group)
 	}
 }
 
-// reading is a copy of the entry as it stands at an instant.
-func (e *memoryEntry) reading(at time.Time) Entry {
-	r := e.Entry
-	r.Args, r.Result, r.Read = bytes.Clone(r.Args), bytes.Clone(r.Result), at
-	r.Approval = r.Approval.clone()
-	return r
+// reading is a copy of the entry as it stands at an instant; the zero Entry of none.
+func (j *MemoryJournal) reading(p packed, at time.Time) Entry {
+	if p == "" {
+		return Entry{}
+	}
+	e, h := p.entry(), p.head()
+	e.Created, e.Updated, e.Read = j.epoch.Add(h.created), j.epoch.Add(h.updated), at
+	return e
 }
 
 // Scan implements [Journal].
@@ -198,38 +184,52 @@ func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
 		return nil, err
 	}
 	found := j.matching(&q)
-	slices.SortFunc(found, func(a, b *memoryEntry) int { return cmp.Compare(b.serial, a.serial) })
+	slices.SortFunc(found, func(a, b packed) int { return cmp.Compare(b.head().serial, a.head().serial) })
 	found = found[min(max(q.Skip, 0), len(found)):]
 	found = found[:min(len(found), cmp.Or(max(q.Limit, 0), 100))]
 	at := time.Now()
 	var entries []Entry
-	for _, e := range found {
-		entries = append(entries, e.reading(at))
+	for _, p := range found {
+		entries = append(entries, j.reading(p, at))
 	}
 	return entries, nil
 }
 
 // matching finds one entry by its key, the newest of a group by that, and all
 // others by looking at all.
-func (j *MemoryJournal) matching(q *Query) (found []*memoryEntry) {
+func (j *MemoryJournal) matching(q *Query) (found []packed) {
+	matches := func(p packed) bool {
+		e := p.call()
+		e.State = p.state()
+		return q.Matches(&e)
+	}
 	key := q.Key
 	if key == "" && q.Group != "" && q.Limit == 1 && q.Skip <= 0 {
 		key = j.lastKey(q.Group)
 	}
 	if key != "" {
-		if e := j.find(key); e != nil && q.Matches(&e.Entry) {
-			found = append(found, e)
+		if p, _ := j.find(key); p != "" && matches(p) {
+			found = append(found, p)
 		}
 		return found
 	}
-	for _, entries := range [...]map[string]*memoryEntry{j.recent, j.older} {
-		for _, e := range entries {
-			if q.Matches(&e.Entry) {
-				found = append(found, e)
-			}
+	for _, p := range j.all {
+		if (len(q.States) == 0 || slices.Contains(q.States, p.state())) && matches(p) {
+			found = append(found, p)
 		}
 	}
 	return found
+}
+
+// all calls yield for every entry.
+func (j *MemoryJournal) all(yield func(string, packed) bool) {
+	for _, entries := range j.shelves {
+		for key, p := range entries {
+			if !yield(key, p) {
+				return
+			}
+		}
+	}
 }
 
 // lastKey is that of the group's last generation. The first has the group's name.
@@ -240,15 +240,17 @@ func (j *MemoryJournal) lastKey(group string) string {
 	return group
 }
 
-// last reads the last generation of a group; the zero Entry if there is none.
+// last reads the last generation of a group into an entry, if there is one.
 func (j *MemoryJournal) last(ctx context.Context, group string, into *Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if e := j.find(j.lastKey(group)); e != nil && e.Group == group {
-		*into = e.reading(time.Now())
+	if p, _ := j.find(j.lastKey(group)); p != "" {
+		if e := j.reading(p, time.Now()); e.Group == group {
+			*into = e
+		}
 	}
 	return nil
 }
@@ -261,22 +263,28 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 		return nil, err
 	}
 	at := time.Now()
-	var due []*memoryEntry
-	for _, entries := range [...]map[string]*memoryEntry{j.recent, j.older} {
-		for _, e := range entries {
-			if e.Due > 0 && at.Sub(e.Updated) >= e.Due {
-				due = append(due, e)
-			}
+	since := at.Sub(j.epoch)
+	var due []packed
+	for _, p := range j.all {
+		if h := p.head(); h.overdue(since) {
+			due = append(due, p)
 		}
 	}
-	slices.SortFunc(due, func(a, b *memoryEntry) int { return a.Updated.Add(a.Due).Compare(b.Updated.Add(b.Due)) })
+	slices.SortFunc(due, func(a, b packed) int {
+		x, y := a.head(), b.head()
+		return cmp.Compare(x.updated+x.due, y.updated+y.due)
+	})
 	var taken []Entry
-	for _, e := range due[:min(max(n, 0), len(due))] {
-		if e.State == StatePending {
-			e.Token++
+	for _, p := range due[:min(max(n, 0), len(due))] {
+		h := p.head()
+		if h.state == StatePending {
+			h.token++
 		}
-		e.Due = at.Sub(e.Updated) + hold
-		taken = append(taken, e.reading(at))
+		h.due = since - h.updated + hold
+		key, held := p.key(), packed(h.append(nil))+p[packedHeadLen:]
+		_, shelf := j.find(key)
+		j.shelves[shelf][key] = held
+		taken = append(taken, j.reading(held, at))
 	}
 	return taken, nil
 }
@@ -289,15 +297,17 @@ func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, erro
 		return 0, err
 	}
 	at, n := time.Now(), 0
-	for _, entries := range [...]map[string]*memoryEntry{j.recent, j.older} {
-		for key, e := range entries {
-			if e.State.Prunable() && at.Sub(e.Updated) >= age {
-				delete(entries, key)
-				j.forget(e)
+	for shelf, entries := range j.shelves {
+		for key, p := range entries {
+			if h := p.head(); h.state.Prunable() && at.Sub(j.epoch)-h.updated >= age {
+				j.forget(shelf, key, p)
 				n++
 			}
 		}
 	}
-	j.audit.prune(func(r *memoryRecord) bool { return at.Sub(r.at) >= age && j.find(r.key()) == nil })
+	j.audit.prune(func(r *memoryRecord) bool {
+		entry, _ := j.find(r.key())
+		return entry == "" && at.Sub(r.at) >= age
+	})
 	return n, nil
 }

@@ -20,7 +20,7 @@ type memoryRecord struct {
 	line
 	seq   uint64
 	at    time.Time
-	about *memoryEntry
+	about packed
 }
 
 const (
@@ -32,7 +32,7 @@ func (r *memoryRecord) key() string {
 	if r.whole != nil {
 		return r.whole.Key
 	}
-	return r.about.Key
+	return r.about.key()
 }
 
 // record is the caller's own.
@@ -41,13 +41,14 @@ func (r *memoryRecord) record() (out Record) {
 		out = *r.whole
 		out.Args = bytes.Clone(out.Args)
 	} else {
-		out = r.line.record(&r.about.Entry)
+		e := r.about.call()
+		out = r.line.record(&e)
 	}
 	out.Seq, out.At = r.seq, r.at
 	return out
 }
 
-func (a *memoryAudit) append(at time.Time, about *memoryEntry, lines []line) {
+func (a *memoryAudit) append(at time.Time, about packed, lines []line) {
 	for i := range lines {
 		page := a.page()
 		a.seq++
@@ -106,7 +107,7 @@ func (j *MemoryJournal) Append(ctx context.Context, records ...Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	j.audit.append(time.Now(), nil, wholeLines(records))
+	j.audit.append(time.Now(), "", wholeLines(records))
 	return nil
 }
 

@@ -44,12 +44,6 @@ func (l *line) fill(r *Record) {
 	r.Attempt, r.Duration, r.Code, r.Outcome = int(l.attempt), l.took, l.code, l.outcome
 }
 
-// sameCall says whether two entries say the same of the tool and the call.
-func sameCall(a, b *Entry) bool {
-	return a.CallID == b.CallID && a.Digest == b.Digest && a.Scope == b.Scope && a.Key == b.Key &&
-		a.Tool == b.Tool && a.Source == b.Source && a.ToolVersion == b.ToolVersion && a.SchemaDigest == b.SchemaDigest
-}
-
 // wholeLines copies records.
 func wholeLines(records []Record) []line {
 	lines := make([]line, len(records))
