@@ -27,10 +27,25 @@ func (charge) Call(context.Context, json.RawMessage) (toolguard.Result, error) {
 func journal() Case {
 	return Case{Name: "memory journal", Variants: []Variant{
 		{Name: Unwatched, New: chargesOf(nil)},
-		{Name: Journaled, New: chargesOf(func() toolguard.Journal { return toolguard.NewMemoryJournal() }), Bounds: []Bound{
+		{Name: Journaled, New: chargesOf(fullJournal), Bounds: []Bound{
 			{Beside: Unwatched, More: 1000, Extra: 8},
 		}},
 	}}
+}
+
+// fullJournal returns one that has grown as large as it gets, as after the first
+// minutes: what a call costs then, it costs from then on.
+func fullJournal() toolguard.Journal {
+	j := toolguard.NewMemoryJournal()
+	for i := range 15_000 {
+		key := strconv.Itoa(i)
+		e := toolguard.Entry{Key: key, Group: key, State: toolguard.StateSucceeded, Tool: "charge"}
+		records := make([]toolguard.Record, 3)
+		if _, ok, err := j.Write(context.Background(), toolguard.Version{}, e, records...); !ok || err != nil {
+			panic(err) // there is room
+		}
+	}
+	return j
 }
 
 // chargesOf makes calls of one conversation, no two alike, so that each of them is
