@@ -239,25 +239,62 @@ func TestAnExpiredLeaseIsUnknown(t *testing.T) {
 	})
 }
 
+// Nobody takes the entry of a call that is still there.
 func TestALeaseIsRenewed(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j := toolguard.NewMemoryJournal()
-		tool := toolguard.Action(toolguard.Info{Name: "slow"}, func(context.Context, struct{}) error {
-			time.Sleep(5 * minute)
-			return nil
+	limited, unlimited := toolguard.TimeoutPolicy{Attempt: 10 * minute}, toolguard.TimeoutPolicy{Off: true}
+	for name, c := range map[string]struct {
+		wrapped  bool
+		timeout  toolguard.TimeoutPolicy
+		renewals bool
+	}{
+		"in memory, where its budget is known": {false, limited, false},
+		"in memory, where it has none":         {false, unlimited, true},
+		"in somebody else's store":             {true, limited, true},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			m := toolguard.NewMemoryJournal()
+			var j toolguard.Journal = m
+			if c.wrapped {
+				j = &faulty{Journal: m}
+			}
+			tool := toolguard.Action(toolguard.Info{Name: "slow"}, func(context.Context, struct{}) error {
+				time.Sleep(5*minute + time.Second)
+				return nil
+			})
+			g := guardOf(t, tool, &toolguard.Options{Journal: j, Timeout: c.timeout})
+			done := make(chan toolguard.Envelope, 1)
+			go func() { done <- doIn(inTurn("1"), g) }()
+			synctest.Wait()
+			claimed := entry(t, m)
+			for range 9 {
+				time.Sleep(31 * time.Second)
+				taken, err := m.Take(context.Background(), 10, minute)
+				require.NoError(t, err)
+				assert.Empty(t, taken, "it runs and says so")
+			}
+			assert.Equal(t, c.renewals, entry(t, m).Updated.After(claimed.Updated))
+			assert.Equal(t, "ok", verdict(<-done))
+			assert.Equal(t, toolguard.StateSucceeded, entry(t, m).State)
 		})
-		g := guardOf(t, tool, &toolguard.Options{Journal: j, Timeout: toolguard.TimeoutPolicy{Attempt: 10 * minute}})
-		done := make(chan toolguard.Envelope, 1)
-		go func() { done <- doIn(inTurn("1"), g) }()
-		for range 9 {
-			time.Sleep(31 * time.Second)
-			taken, err := j.Take(context.Background(), 10, minute)
-			require.NoError(t, err)
-			assert.Empty(t, taken, "it runs and says so")
-		}
-		assert.Equal(t, "ok", verdict(<-done))
-		assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+	}
+}
+
+// Where the claim holds as long as the call may take, it holds no longer than that.
+func TestALeaseInMemoryEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, wait := toolguard.NewMemoryJournal(), untilReleased(t)
+		g := guardOf(t, toolguard.Action(toolguard.Info{Name: "hangs"}, func(context.Context, struct{}) error {
+			wait()
+			return nil
+		}), &toolguard.Options{Journal: j})
+		go doIn(inTurn("1"), g)
+		synctest.Wait()
+		due := entry(t, j).Due
+		assert.Less(t, due, 5*minute)
+		time.Sleep(due - 30*time.Second)
+		assert.Equal(t, toolguard.StateUnknown, entry(t, j).State, "the call has ended")
 	})
 }
 
