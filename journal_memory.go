@@ -26,7 +26,7 @@ type MemoryJournal struct {
 	epoch   time.Time // of the first write
 	written time.Time // last
 	audit   memoryAudit
-	scratch packer
+	scratch []byte
 }
 
 // The shelves.
@@ -119,13 +119,11 @@ func (j *MemoryJournal) count(shelf int, s State, n int) {
 }
 
 func (j *MemoryJournal) pack(head *packedHead, e *Entry) packed {
-	j.scratch.text = head.append(j.scratch.text[:0])
-	j.scratch.entry(e)
-	p := packed(j.scratch.text)
-	if cap(j.scratch.text) > 64<<10 { // one huge entry must not pin its size for good
-		j.scratch.text = nil
+	text := appendEntry(head.append(j.scratch[:0]), e)
+	if cap(text) <= 64<<10 { // one huge entry must not pin its size for good
+		j.scratch = text
 	}
-	return p
+	return packed(text)
 }
 
 // insert makes room for a new entry and returns its number.

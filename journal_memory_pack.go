@@ -57,61 +57,54 @@ func (e *Entry) texts() [18]*string {
 	}
 }
 
-// packer appends what an entry is made of.
-type packer struct{ text []byte }
-
-func (w *packer) string(s string) {
-	w.text = append(binary.AppendUvarint(w.text, uint64(len(s))), s...)
+func appendText(dst []byte, s string) []byte {
+	if len(s) < 0x80 { // as most are
+		return append(append(dst, byte(len(s))), s...)
+	}
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// bytes tells nil from what is empty.
-func (w *packer) bytes(b []byte) {
+// appendBytes tells nil from what is empty.
+func appendBytes(dst, b []byte) []byte {
 	if b == nil {
-		w.text = append(w.text, 0)
-		return
+		return append(dst, 0)
 	}
-	w.text = append(binary.AppendUvarint(w.text, uint64(len(b))+1), b...)
+	return append(binary.AppendUvarint(dst, uint64(len(b))+1), b...)
 }
 
-func (w *packer) int(n int64) { w.text = binary.AppendVarint(w.text, n) }
-
-func (w *packer) bool(b bool) {
-	n := byte(0)
+func appendBool(dst []byte, b bool) []byte {
 	if b {
-		n = 1
+		return append(dst, 1)
 	}
-	w.text = append(w.text, n)
+	return append(dst, 0)
 }
 
-// entry appends all of e but what the head has and what the store stamps.
-func (w *packer) entry(e *Entry) {
+// appendEntry appends all of e but what the head has and what the store stamps.
+func appendEntry(dst []byte, e *Entry) []byte {
 	for _, s := range e.texts() {
-		w.string(*s)
+		dst = appendText(dst, *s)
 	}
-	w.text = append(append(w.text, e.Digest[:]...), e.ApprovalDigest[:]...)
-	w.text = append(w.text, byte(e.Effect), byte(e.Risk))
-	w.int(int64(e.Generation))
-	w.int(int64(e.Attempts))
-	w.int(int64(e.Checks))
-	w.int(int64(e.Quiet))
-	w.bool(e.Sealed)
-	w.bytes(e.Args)
-	w.bytes(e.Result)
-	if w.bool(e.Approval != nil); e.Approval != nil {
-		w.approval(e.Approval)
+	dst = append(append(dst, e.Digest[:]...), e.ApprovalDigest[:]...)
+	dst = append(dst, byte(e.Effect), byte(e.Risk))
+	for _, n := range [...]int64{int64(e.Generation), int64(e.Attempts), int64(e.Checks), int64(e.Quiet)} {
+		dst = binary.AppendVarint(dst, n)
 	}
+	dst = appendBool(dst, e.Sealed)
+	dst = appendBytes(appendBytes(dst, e.Args), e.Result)
+	if dst = appendBool(dst, e.Approval != nil); e.Approval != nil {
+		dst = appendApproval(dst, e.Approval)
+	}
+	return dst
 }
 
-func (w *packer) approval(a *Approval) {
+func appendApproval(dst []byte, a *Approval) []byte {
 	for _, s := range [...]string{a.By, a.Why, a.SchemaDigest, a.ToolVersion, a.Policy} {
-		w.string(s)
+		dst = appendText(dst, s)
 	}
-	w.text = append(w.text, a.Digest[:]...)
-	w.bool(a.Edited)
-	w.bool(a.Doubt)
+	return appendBool(appendBool(append(dst, a.Digest[:]...), a.Edited), a.Doubt)
 }
 
-// unpacker reads what packer wrote. Its texts are parts of the packed one.
+// unpacker reads what appendEntry wrote. Its texts are parts of the packed one.
 type unpacker struct{ text packed }
 
 func (r *unpacker) take(n int) string {

@@ -39,9 +39,7 @@ func TestPackedEntries(t *testing.T) {
 			}
 		}
 		h := packedHead{state: e.State, token: e.Token, serial: rapid.Uint64().Draw(rt, "serial"), created: -1, updated: 1 << 62, due: e.Due}
-		w := packer{text: h.append(nil)}
-		w.entry(&e)
-		p := packed(w.text)
+		p := packed(appendEntry(h.append(nil), &e))
 		assert.Equal(rt, h, p.head())
 		assert.Equal(rt, e, p.entry())
 		assert.Equal(rt, e.Key, p.key())
