@@ -106,7 +106,7 @@ type Entry struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 	// Sealed says that both are as they are stored, because they cannot be unsealed:
-	// see [Sealed].
+	// see the function [Sealed].
 	Sealed bool `json:"-"`
 	// Code is that of the failure, or CodeAbandoned where an attempt may still run;
 	// Attempts is how often the tool ran.

@@ -21,7 +21,7 @@ type MemoryJournal struct {
 	shelves [2]map[string]packed
 	open    [2]int            // how many of them are not settled
 	room    int               // how many recent ones there may be
-	newest  map[string]string // the key of a group's last generation, where that is not the group
+	newest  map[string]string // the key of a group's highest generation, where that is not the group
 	made    uint64
 	epoch   time.Time // of the first write
 	written time.Time // last
@@ -132,7 +132,9 @@ func (j *MemoryJournal) insert(e *Entry) uint64 {
 		j.age()
 	}
 	if e.Group != e.Key || j.newest[e.Group] != "" {
-		j.newest[e.Group] = e.Key
+		if top, _ := j.find(j.lastKey(e.Group)); top == "" || top.generation() <= e.Generation {
+			j.newest[e.Group] = e.Key
+		}
 	}
 	j.made++
 	return j.made
@@ -182,7 +184,12 @@ func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
 		return nil, err
 	}
 	found := j.matching(&q)
-	slices.SortFunc(found, func(a, b packed) int { return cmp.Compare(b.head().serial, a.head().serial) })
+	slices.SortFunc(found, func(a, b packed) int {
+		if x, y := a.generation(), b.generation(); q.Group != "" && x != y {
+			return cmp.Compare(y, x)
+		}
+		return cmp.Compare(b.head().serial, a.head().serial)
+	})
 	found = found[min(max(q.Skip, 0), len(found)):]
 	found = found[:min(len(found), cmp.Or(max(q.Limit, 0), 100))]
 	at := time.Now()
@@ -264,7 +271,7 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 	since := at.Sub(j.epoch)
 	var due []packed
 	for _, p := range j.all {
-		if h := p.head(); h.overdue(since) {
+		if h := p.head(); !h.state.Prunable() && h.overdue(since) {
 			due = append(due, p)
 		}
 	}

@@ -175,6 +175,14 @@ func (p packed) key() string {
 	return r.string()
 }
 
+// generation is the entry's.
+func (p packed) generation() int {
+	var e Entry
+	r := unpacker{p[packedHeadLen:]}
+	r.call(&e)
+	return int(r.int())
+}
+
 // call is the entry as far as records are about it.
 func (p packed) call() (e Entry) {
 	r := unpacker{p[packedHeadLen:]}
