@@ -29,7 +29,9 @@ func fill(v reflect.Value, n *int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), n)
+			if v.Type().Field(i).Tag.Get("json") != "-" { // what is of a reading only
+				fill(v.Field(i), n)
+			}
 		}
 	case reflect.Array: // a digest
 		reflect.Copy(v, reflect.ValueOf(slices.Repeat([]byte{byte(*n)}, v.Len())))
