@@ -57,7 +57,7 @@ func TestNothingIsStoredTwice(t *testing.T) {
 	e, r := storetest.Filled[toolguard.Entry](0), storetest.Filled[toolguard.Record](0)
 	write(t, openAt(t, path), toolguard.Version{}, e, r)
 	for table, want := range map[string][]string{
-		"toolguard_entries": {"tool_version", "schema_digest", "effect", "risk", "call_id", "digest", "approval_digest", "code", "attempts", "approval", "checks"},
+		"toolguard_entries": {"tool_version", "schema_digest", "effect", "risk", "call_id", "digest", "approval_digest", "code", "attempts", "approval", "checks", "quiet_ns"},
 		"toolguard_records": {"tool_version", "schema_digest", "call_id", "digest", "attempt", "duration_ns", "incident"},
 	} {
 		var rest map[string]json.RawMessage
