@@ -39,7 +39,7 @@ func (c *call) permitted(s *slot) *attempt {
 		c.refuse(CodeBudgetExhausted, 0)
 		return nil
 	}
-	p, wait, ok := c.guard.breakers.acquire(c.breakerKey(), c.outer)
+	p, wait, ok := c.guard.breakers.acquire(c.breakerKey(), c.outer, c.began.Add(began))
 	if !ok {
 		c.refuse(CodeBreakerOpen, wait)
 		return nil

@@ -206,18 +206,18 @@ func (b *breaker) takeTransitions() []Transition {
 
 // closesIn returns how long an open breaker still refuses, never less than 1 ms:
 // a half-open one waits for its probe.
-func (b *breaker) closesIn() time.Duration { return max(b.left(), time.Millisecond) }
+func (b *breaker) closesIn(now time.Time) time.Duration { return max(b.left(now), time.Millisecond) }
 
 // left is what is left of the time for which the breaker was last opened.
-func (b *breaker) left() time.Duration {
+func (b *breaker) left(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.openFor - time.Since(b.openedAt)
+	return b.openFor - now.Sub(b.openedAt)
 }
 
 // refuses reports whether the breaker would refuse an attempt now, and for how
 // long, without asking for a permit.
-func (s *breakers) refuses(key breakerKey) (wait time.Duration, yes bool) {
+func (s *breakers) refuses(key breakerKey, now time.Time) (wait time.Duration, yes bool) {
 	if s == nil {
 		return 0, false
 	}
@@ -228,7 +228,7 @@ func (s *breakers) refuses(key breakerKey) (wait time.Duration, yes bool) {
 	if !b.opened.Load() || b.two.State() != gobreaker.StateOpen {
 		return 0, false
 	}
-	return b.closesIn(), true
+	return b.closesIn(now), true
 }
 
 // force holds every breaker of the set in one state until released.
@@ -274,7 +274,7 @@ func (s *breakers) info() (infos []BreakerInfo, evicted uint64) {
 func (b *breaker) info(key breakerKey) BreakerInfo {
 	i := BreakerInfo{Target: key.target, Tenant: key.tenant, State: fromGobreaker(b.two.State())}
 	if i.State == BreakerOpen {
-		i.ClosesIn = b.closesIn()
+		i.ClosesIn = b.closesIn(time.Now())
 	}
 	i.Streak = int(b.two.Counts().ConsecutiveFailures)
 	return i

@@ -17,12 +17,13 @@ import (
 // call is one call on its way through the stages. Only the goroutine that leads
 // it touches it, except where noted; when that says that it is done, it is for Do to read.
 type call struct {
-	guard *Guard
-	ctx   context.Context
-	via   *via // the toolbox, if the call came through one
-	scope *Scope
-	outer *attempt // the attempt this call was made from, if any
-	began time.Time
+	guard   *Guard
+	ctx     context.Context
+	via     *via // the toolbox, if the call came through one
+	scope   *Scope
+	outer   *attempt // the attempt this call was made from, if any
+	waiting *Waiting // for somebody who is no part of it; nil for nobody
+	began   time.Time
 
 	// As in Call.
 	id, locale string
@@ -135,7 +136,7 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 		ctx = withStep(ctx, in.Step)
 	}
 	c := &call{
-		guard: g, ctx: ctx, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx), memory: &noMemory,
+		guard: g, ctx: ctx, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx), waiting: WaitingFrom(ctx), memory: &noMemory,
 		id: in.ID, locale: in.Locale, written: in.Args, truncated: in.Truncated,
 		began: time.Now(),
 	}

@@ -16,7 +16,7 @@ type permit struct {
 
 // acquire returns a permit, or how long the breaker will go on refusing. An
 // attempt inside one that has a permit of the breaker gets none of its own.
-func (s *breakers) acquire(key breakerKey, outer *attempt) (p permit, wait time.Duration, ok bool) {
+func (s *breakers) acquire(key breakerKey, outer *attempt, now time.Time) (p permit, wait time.Duration, ok bool) {
 	if s == nil {
 		return permit{}, 0, true
 	}
@@ -32,13 +32,13 @@ func (s *breakers) acquire(key breakerKey, outer *attempt) (p permit, wait time.
 		return p, 0, true
 	}
 	if b.opened.Load() {
-		if left := b.left(); left > 0 {
+		if left := b.left(now); left > 0 {
 			return permit{}, max(left, time.Millisecond), false // gobreaker would say so, too
 		}
 	}
 	done, err := b.two.Allow()
 	if err != nil {
-		return permit{}, b.closesIn(), false
+		return permit{}, b.closesIn(now), false
 	}
 	p.done = done
 	return p, 0, true

@@ -55,7 +55,7 @@ func (p *pair) play(t *testing.T, r *rand.Rand) {
 }
 
 func (p *pair) acquire(t *testing.T) {
-	own, _, ok := p.ours.acquire(breakerKey{}, nil)
+	own, _, ok := p.ours.acquire(breakerKey{}, nil, time.Now())
 	done, err := p.other.Allow()
 	require.Equal(t, err == nil, ok)
 	if ok {
@@ -82,7 +82,7 @@ func TestACalmBreakerHasNoStreak(t *testing.T) {
 			wg.Go(func() {
 				r := rand.New(rand.NewPCG(seed, worker))
 				for range 20 {
-					p, _, _ := s.acquire(breakerKey{}, nil)
+					p, _, _ := s.acquire(breakerKey{}, nil, time.Now())
 					p.report(verdicts[r.IntN(len(verdicts))])
 				}
 			})
@@ -93,7 +93,7 @@ func TestACalmBreakerHasNoStreak(t *testing.T) {
 			assert.Zero(t, b.two.Counts().ConsecutiveFailures)
 		}
 		for range 2 { // the first may have begun before the last failure was told
-			p, _, _ := s.acquire(breakerKey{}, nil)
+			p, _, _ := s.acquire(breakerKey{}, nil, time.Now())
 			p.report(nil)
 		}
 		assert.True(t, b.calm.is())

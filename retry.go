@@ -256,7 +256,7 @@ func (c *call) planRetry() (wait time.Duration, why string) {
 	}
 	now := c.now()
 	wait = s.delay(c.attempts, g.opts.Retry.MaxDelay, f.RetryAfter)
-	closed, refuses := g.breakers.refuses(c.breakerKey())
+	closed, refuses := g.breakers.refuses(c.breakerKey(), now)
 	switch {
 	case refuses && closed > wait:
 		f.RetryAfter = max(f.RetryAfter, closed)

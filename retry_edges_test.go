@@ -139,7 +139,7 @@ func TestBreakerKeepsAccounts(t *testing.T) {
 	s := newBreakers(BreakerPolicy{}.withDefaults(time.Minute))
 	key := breakerKey{target: "tool"}
 	for range 5 {
-		p, _, ok := s.acquire(key, nil)
+		p, _, ok := s.acquire(key, nil, time.Now())
 		assert.True(t, ok)
 		p.report(errCounted)
 		assert.Nil(t, p.report(errCounted), "a permit is given back once")
@@ -154,7 +154,7 @@ func TestBreakerKeepsAccounts(t *testing.T) {
 	assert.Len(t, b.takeTransitions(), 8)
 	assert.Empty(t, b.takeTransitions())
 	closed := newBreakers(BreakerPolicy{}.withDefaults(time.Minute))
-	p, _, _ := closed.acquire(key, nil)
+	p, _, _ := closed.acquire(key, nil, time.Now())
 	p.report(nil)
 	infos, _ = closed.info()
 	assert.Equal(t, BreakerClosed, infos[0].State)
@@ -169,7 +169,7 @@ func TestRateForgets(t *testing.T) {
 		key := breakerKey{target: "tool"}
 		tell := func(n int, err error) {
 			for range n {
-				p, _, ok := s.acquire(key, nil)
+				p, _, ok := s.acquire(key, nil, time.Now())
 				assert.True(t, ok)
 				p.report(err)
 			}
@@ -178,10 +178,10 @@ func TestRateForgets(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		tell(6, nil)
 		tell(4, errCounted)
-		_, open := s.refuses(key)
+		_, open := s.refuses(key, time.Now())
 		assert.False(t, open, "four of ten within the window")
 		tell(2, errCounted)
-		_, open = s.refuses(key)
+		_, open = s.refuses(key, time.Now())
 		assert.True(t, open, "six of twelve")
 	})
 }

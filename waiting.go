@@ -145,7 +145,7 @@ func (c *call) waited(then time.Time) time.Duration {
 // waited for. While that goes on it is until there is an end to it, at which time
 // again is called.
 func (c *call) prolonged(a *attempt, again func()) time.Duration {
-	w := WaitingFrom(c.ctx)
+	w := c.waiting
 	if w == nil {
 		return 0
 	}
