@@ -19,16 +19,17 @@ import (
 
 // answer turns how the call stands into the envelope. It is the one exit, and
 // changes nothing.
-func (c *call) answer() (e Envelope) {
+func (c *call) answer(e *Envelope) {
 	if c.envelope != nil {
-		return *c.envelope
+		*e = *c.envelope
+		return
 	}
 	defer func() {
 		if recover() != nil {
-			e = c.lastResort()
+			*e = c.lastResort()
 		}
 	}()
-	e = Envelope{
+	*e = Envelope{
 		OK: c.failure == nil, CallID: c.id, Tool: c.toolName(), Args: c.argsToShow(), Key: c.keyIfMade(),
 		Attempts: c.attempts, Degraded: c.source(), Notes: c.notes, identity: c.guard.args.identity, past: c.pastAnswer(),
 		format: c.guard.opts.Render.Format, words: c.guard.catalogue(c.locale),
@@ -36,10 +37,9 @@ func (c *call) answer() (e Envelope) {
 	if e.OK {
 		e.Result = *c.result
 	} else {
-		c.answerFailure(&e)
-		c.fit(&e)
+		c.answerFailure(e)
+		c.fit(e)
 	}
-	return e
 }
 
 // argsToShow are those that ran, and the caller's own: a journal may still read the

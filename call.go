@@ -199,14 +199,13 @@ func (c *call) tell() {
 func (c *call) tellAside(t telling) { go c.guard.events.tell(c, &t) }
 
 // close ends the accounts: one answer, one event.
-func (g *Guard) close(c *call) Envelope {
+func (g *Guard) close(c *call, e *Envelope) {
 	if c.inside {
 		defer g.door.leave()
 	}
 	g.counters.count(c)
-	env := c.answer()
+	c.answer(e)
 	g.events.told(c)
-	return env
 }
 
 // fail settles the call before the tool ran and stops the stage. What was unknown

@@ -88,7 +88,7 @@ func (c *call) tellCall(d *delivery) {
 		e.Approval, e.ApprovalWait = &said, c.ledger.waited
 	}
 	if c.guard.opts.Observe.Results {
-		e.Result = c.answer().ForModel()
+		e.Result = c.worded().ForModel()
 	}
 	d.span = c.ownSpan()
 }
@@ -103,13 +103,22 @@ func (c *call) endedAt() time.Time {
 	return c.now()
 }
 
+// worded is the answer, which is worded once.
+func (c *call) worded() *Envelope {
+	if c.envelope == nil {
+		e := new(Envelope)
+		c.answer(e)
+		c.envelope = e
+	}
+	return c.envelope
+}
+
 // answerSize is the size of what the model reads.
 func (c *call) answerSize() int {
 	if c.failure == nil && len(c.notes) == 0 {
 		return len(c.result.content())
 	}
-	e := c.answer()
-	c.envelope = &e
+	e := c.worded()
 	room := rooms.Get().(*[]byte)
 	defer rooms.Put(room)
 	*room = e.appendForModel((*room)[:0])

@@ -201,7 +201,7 @@ func (g *Guard) Do(ctx context.Context, in Call) Envelope {
 }
 
 // run answers the call.
-func (c *call) run() Envelope {
+func (c *call) run() (e Envelope) {
 	if a := c.begin(); a != nil {
 		c.current.Store(a)
 		go func() {
@@ -214,7 +214,8 @@ func (c *call) run() Envelope {
 		}()
 		c.await()
 	}
-	return c.guard.close(c)
+	c.guard.close(c, &e)
+	return e
 }
 
 // begin is all that comes before the tool runs. It returns the first attempt, or
