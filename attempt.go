@@ -11,7 +11,7 @@ import (
 // place finds a place for the next attempt, or settles the call with a refusal
 // and returns nil. Waiting may take long: what may have changed is looked at again.
 func (c *call) place() *attempt {
-	if c.overlaps() || !c.ready() {
+	if c.overlaps() || !c.ready() || c.leftAlone() {
 		return nil
 	}
 	resource := c.resource()
@@ -53,6 +53,20 @@ func (c *call) permitted(s *slot) *attempt {
 	a.startSpan()
 	a.enter(1)
 	return a
+}
+
+// leftAlone refuses a call that the breaker would refuse once it had waited for a
+// slot. One inside of an attempt may have its permit from there.
+func (c *call) leftAlone() bool {
+	b := c.guard.breakers
+	if b == nil || c.outer != nil || b.open.Load() == 0 && b.forced.Load() == 0 {
+		return false
+	}
+	wait, refuses := b.refuses(c.breakerKey(), c.now())
+	if refuses {
+		c.refuse(CodeBreakerOpen, wait)
+	}
+	return refuses
 }
 
 // ready looks at what may have changed while the call waited.

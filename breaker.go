@@ -117,6 +117,8 @@ type breakers struct {
 	policy BreakerPolicy
 	// forced is what an operator decided: 0 nothing, else the state plus one.
 	forced atomic.Uint32
+	// open counts those that are; what makes way while it is open stays counted.
+	open atomic.Int32
 
 	mu    sync.Mutex
 	byKey *lru.Cache[breakerKey, *breaker]
@@ -133,6 +135,7 @@ func (s *breakers) at(key breakerKey) *breaker {
 		return b
 	}
 	b := newBreaker(s.policy)
+	b.open = &s.open
 	s.byKey.Put(key, b)
 	return b
 }
@@ -142,8 +145,9 @@ func (s *breakers) at(key breakerKey) *breaker {
 type breaker struct {
 	two     *gobreaker.TwoStepCircuitBreaker[struct{}]
 	openFor time.Duration
-	opened  atomic.Bool // since it was last closed or half-open
-	news    atomic.Bool // there are changes
+	opened  atomic.Bool   // since it was last closed or half-open
+	open    *atomic.Int32 // of the set
+	news    atomic.Bool   // there are changes
 	calm    calm
 
 	mu       sync.Mutex
@@ -158,7 +162,7 @@ var (
 )
 
 func newBreaker(p BreakerPolicy) *breaker {
-	b := &breaker{openFor: p.OpenFor, calm: calm{never: p.Rate > 0}}
+	b := &breaker{openFor: p.OpenFor, open: new(atomic.Int32), calm: calm{never: p.Rate > 0}}
 	settings := gobreaker.Settings{
 		MaxRequests: 1,
 		// It refuses up to and including its timeout, but the time we name is
@@ -182,6 +186,10 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	now := time.Now()
 	if to == gobreaker.StateOpen {
 		b.openedAt = now
+		b.open.Add(1)
+	}
+	if from == gobreaker.StateOpen {
+		b.open.Add(-1)
 	}
 	b.opened.Store(to == gobreaker.StateOpen)
 	b.calm.generation.Add(1)
@@ -224,11 +232,17 @@ func (s *breakers) refuses(key breakerKey, now time.Time) (wait time.Duration, y
 	if state, forced := s.forcedState(); forced {
 		return s.policy.OpenFor, state == BreakerOpen
 	}
-	b := s.at(key)
-	if !b.opened.Load() || b.two.State() != gobreaker.StateOpen {
+	if s.open.Load() == 0 {
 		return 0, false
 	}
-	return b.closesIn(now), true
+	b := s.at(key)
+	if !b.opened.Load() {
+		return 0, false
+	}
+	if left := b.left(now); left > 0 {
+		return max(left, time.Millisecond), true // gobreaker would say so, too
+	}
+	return b.closesIn(now), b.two.State() == gobreaker.StateOpen
 }
 
 // force holds every breaker of the set in one state until released.

@@ -436,3 +436,46 @@ func TestPermitsUnderLoad(t *testing.T) {
 		assert.Equal(t, 1, ran, "one probe, whoever comes")
 	})
 }
+
+// ofShop guards a tool that depends on the shop.
+func ofShop(t *testing.T, opts *toolguard.Options, name string, f run) *toolguard.Guard {
+	tool := toolOf(toolguard.ReadOnly, f)
+	tool.info.Name, tool.info.Dependency = name, "shop"
+	return guardOf(t, tool, opts)
+}
+
+// Whoever would be refused by an open breaker does not wait for a slot first.
+func TestAnOpenBreakerIsNotQueuedFor(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		opts := &toolguard.Options{
+			Dependencies: &toolguard.Dependencies{Breaker: toolguard.BreakerPolicy{Failures: 1}},
+			Concurrency:  toolguard.ConcurrencyPolicy{Max: 1}, Retry: toolguard.RetryPolicy{Off: true},
+		}
+		slow := ofShop(t, opts, "slow", obeys)
+		go do(slow)
+		synctest.Wait()
+		do(ofShop(t, opts, "down", fails(toolguard.Unavailable("down"))))
+		assert.Zero(t, took(func() { assert.Equal(t, toolguard.CodeBreakerOpen, codeOf(do(slow))) }))
+		time.Sleep(40 * time.Second) // it lets one through now, and the slot is taken
+		assert.Positive(t, took(func() { assert.Equal(t, toolguard.CodeOverloaded, codeOf(do(slow))) }))
+		slow.ForceBreaker(toolguard.BreakerOpen)
+		assert.Zero(t, took(func() { assert.Equal(t, toolguard.CodeBreakerOpen, codeOf(do(slow))) }))
+		time.Sleep(time.Minute) // the first call ends
+	})
+}
+
+// What an attempt does is covered by its permit, whatever became of the breaker.
+func TestACallInsideAnAttemptHasItsPermit(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		opts := &toolguard.Options{Dependencies: &toolguard.Dependencies{Breaker: toolguard.BreakerPolicy{Failures: 1}}, Retry: toolguard.RetryPolicy{Off: true}}
+		down, inner := ofShop(t, opts, "down", fails(toolguard.Unavailable("down"))), ofShop(t, opts, "inner", answers("fine"))
+		outer := ofShop(t, opts, "outer", func(ctx context.Context) (toolguard.Result, error) {
+			do(down)
+			assert.Equal(t, toolguard.CodeBreakerOpen, codeOf(do(inner)), "it is open for everybody else")
+			env := doIn(ctx, inner)
+			assert.True(t, env.OK)
+			return env.Result, nil
+		})
+		assert.True(t, do(outer).OK)
+	})
+}

@@ -31,11 +31,6 @@ func (s *breakers) acquire(key breakerKey, outer *attempt, now time.Time) (p per
 	if b.calm.is() {
 		return p, 0, true
 	}
-	if b.opened.Load() {
-		if left := b.left(now); left > 0 {
-			return permit{}, max(left, time.Millisecond), false // gobreaker would say so, too
-		}
-	}
 	done, err := b.two.Allow()
 	if err != nil {
 		return permit{}, b.closesIn(now), false

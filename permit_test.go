@@ -50,6 +50,7 @@ func (p *pair) play(t *testing.T, r *rand.Rand) {
 		}
 		own := p.ours.at(breakerKey{}).two
 		require.Equal(t, p.other.State(), own.State())
+		require.Equal(t, own.State() == gobreaker.StateOpen, p.ours.open.Load() == 1)
 		require.Equal(t, p.other.Counts().ConsecutiveFailures, own.Counts().ConsecutiveFailures)
 	}
 }
