@@ -12,8 +12,9 @@ import (
 // change an answer.
 type events struct {
 	observer Observer
-	spans    SpanObserver // nil if the observer starts none
-	late     bool         // which may be when somebody looks for them
+	spans    SpanObserver      // nil if the observer starts none
+	late     bool              // which may be when somebody looks for them
+	selects  SelectiveObserver // nil if the observer wants everything
 	policy   ObservePolicy
 	lost     *atomic.Uint64
 	stuck    atomic.Int32 // deliveries the observer has not returned from
@@ -43,6 +44,9 @@ func newEvents(o Observer, p ObservePolicy, n *counters) *events {
 	e.spans, _ = o.(SpanObserver)
 	if late, ok := o.(LateSpanObserver); ok {
 		e.late = late.StartsLate()
+	}
+	if p.Queue == 0 && !p.Results {
+		e.selects, _ = o.(SelectiveObserver)
 	}
 	return e
 }
@@ -92,6 +96,7 @@ func (e *events) book(run *atomic.Uint32, taken bool) {
 type telling struct {
 	attempt, call delivery
 	both          bool
+	unmade        bool // they are made if the observer wants them
 }
 
 // owed is how many events there are.
@@ -129,17 +134,34 @@ func (e *events) tellFrom(c *call, t *telling, attemptDone bool) {
 	defer func() {
 		if !callDone {
 			rest := *t
-			go e.tellFrom(c, &rest, true)
+			attemptDone = attemptDone || !rest.unmade
+			c.make(&rest)
+			go e.tellFrom(c, &rest, attemptDone)
 			return
 		}
 		e.back(&c.state)
 		c.told.send()
 	}()
+	if t.unmade && !e.wanted(c) {
+		callDone = true
+		for range t.owed() {
+			e.book(&c.state, true)
+		}
+		return
+	}
+	c.make(t)
 	if !attemptDone {
 		e.hand(c.ctx, &t.attempt, &c.state)
 	}
 	callDone = true
 	e.hand(c.ctx, &t.call, &c.state)
+}
+
+// wanted asks the observer whether it wants to hear of the call.
+func (e *events) wanted(c *call) (yes bool) {
+	yes = true
+	defer func() { _ = recover() }()
+	return e.selects.WantsSuccess(c.ctx)
 }
 
 // told waits until the events are told, for at most the policy's patience.

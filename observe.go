@@ -11,7 +11,7 @@ import (
 // Observer sees what happens to calls. Implementations:
 //   - may be called concurrently;
 //   - get exactly one event for each attempt, one for each call, and one for
-//     each late answer of an abandoned attempt;
+//     each late answer of an abandoned attempt; see [SelectiveObserver] for less;
 //   - should return soon: a guard waits for at most [ObservePolicy].Patience,
 //     and while an observer is stuck, events are lost and counted;
 //   - cannot change a call's answer, whatever they do.
@@ -37,6 +37,17 @@ type LateSpanObserver interface {
 	SpanObserver
 	// StartsLate reports whether that will do. A guard asks once.
 	StartsLate() bool
+}
+
+// SelectiveObserver is an [Observer] that need not hear of calls that went as they
+// should: answered by the tool, at the first attempt, with nothing to note. Where
+// it does not want those, events are not even made of them. It does not matter
+// where ObservePolicy has a queue or wants results.
+type SelectiveObserver interface {
+	Observer
+	// WantsSuccess is asked for each such call, as Observe is called. If it panics
+	// or ends its goroutine, the call's events come.
+	WantsSuccess(ctx context.Context) bool
 }
 
 // ObservePolicy says how events reach the observer.

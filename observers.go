@@ -33,6 +33,14 @@ func (o observers) Observe(ctx context.Context, e Event) {
 	o[0].Observe(ctx, e)
 }
 
+// WantsSuccess implements [SelectiveObserver]: what one wants, all get.
+func (o observers) WantsSuccess(ctx context.Context) bool {
+	return slices.ContainsFunc(o, func(one Observer) bool {
+		s, ok := one.(SelectiveObserver)
+		return !ok || s.WantsSuccess(ctx)
+	})
+}
+
 type spanObservers struct{ observers }
 
 // Start implements [SpanObserver].

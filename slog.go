@@ -29,15 +29,23 @@ const (
 
 // Observe implements [Observer].
 func (o *logObserver) Observe(ctx context.Context, e Event) {
-	logger := o.logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	level := e.level()
+	logger, level := o.to(), e.level()
 	if !logger.Enabled(ctx, level) {
 		return
 	}
 	logger.LogAttrs(ctx, level, "tool "+e.Kind.String(), e.attrs(o.redactor)...)
+}
+
+// WantsSuccess implements [SelectiveObserver]: successes are logged at Debug.
+func (o *logObserver) WantsSuccess(ctx context.Context) bool {
+	return o.to().Enabled(ctx, slog.LevelDebug)
+}
+
+func (o *logObserver) to() *slog.Logger {
+	if o.logger == nil {
+		return slog.Default()
+	}
+	return o.logger
 }
 
 func (e *Event) level() slog.Level {

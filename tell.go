@@ -55,12 +55,30 @@ func (c *call) retrying(wait time.Duration) {
 	c.guard.events.deliver(c.ctx, d)
 }
 
-// telling makes the events that end the call. From here on nothing changes it.
+// telling makes the events that end the call, or leaves that for when they are
+// wanted. From here on nothing changes it.
 func (c *call) telling(t *telling) {
-	if t.both = c.untold; t.both {
+	t.both, t.unmade = c.untold, true
+	if c.guard.events.selects == nil || !c.unremarkable() {
+		c.make(t)
+	}
+}
+
+// make makes the events, if that is not done.
+func (c *call) make(t *telling) {
+	if !t.unmade {
+		return
+	}
+	if t.unmade = false; t.both {
 		c.tellAttempt(&t.attempt, c.decided, 0)
 	}
 	c.tellCall(&t.call)
+}
+
+// unremarkable says that the call went as it should.
+func (c *call) unremarkable() bool {
+	a := c.last()
+	return a != nil && a.trace == nil && c.attempts == 1 && c.failure == nil && c.decided == DecisionAnswer && len(c.notes) == 0
 }
 
 // finalDecision is what the call's own event says was done.
