@@ -3,6 +3,7 @@ package prompts
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +17,14 @@ func quoteJSON(s string) string {
 
 func TestParseComplete(t *testing.T) {
 	t.Parallel()
-	c, err := Parse(chineseData)
+	var doc map[string]any
+	require.NoError(t, json.Unmarshal(chineseData, &doc))
+	_, err := Parse(chineseData)
+	require.ErrorContains(t, err, `"system" is missing`)
+	doc["system"] = strings.Split(Chinese().SystemPrompt(), "\n")
+	data, err := json.Marshal(doc)
+	require.NoError(t, err)
+	c, err := Parse(data)
 	require.NoError(t, err)
 	assert.Equal(t, maps.Collect(Chinese().Phrases()), maps.Collect(c.Phrases()))
 	assert.Equal(t, Chinese().SystemPrompt(), c.SystemPrompt())

@@ -27,14 +27,18 @@ func Parse(data []byte) (*Catalogue, error) { return load(data, nil, English()) 
 // names all that is wrong.
 func (c *Catalogue) With(data []byte) (*Catalogue, error) { return load(data, c, English()) }
 
-// load builds a catalogue from data over base, which may be nil. The ids of
-// known are the ones that may occur, and, without a base, that must; nil is for
-// the document that defines them.
 func load(data []byte, base, known *Catalogue) (*Catalogue, error) {
 	doc, err := readDocument(data)
 	if err != nil {
 		return nil, fmt.Errorf("prompts: %w", err)
 	}
+	return build(doc, base, known)
+}
+
+// build makes a catalogue of doc over base, which may be nil. The ids of known are
+// the ones that may occur, and, without a base, that must; nil is for the document
+// that defines them.
+func build(doc *document, base, known *Catalogue) (*Catalogue, error) {
 	c := base.clone()
 	problems := c.take(doc, known)
 	c.derive()

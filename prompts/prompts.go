@@ -31,7 +31,9 @@
 //
 // [Parse] reads a complete document, for a further language. [Catalogue.With]
 // lays a partial one over a catalogue: {"steps": {"canceled": "…"}} is enough.
-// Both refuse ids, placeholders and sections they do not know, and name them.
+// Both refuse ids, placeholders and sections they do not know, and name them. In
+// such a document "system" holds the lines of the system prompt; the built-in ones
+// are files of their own, system.en.md and system.zh.md.
 package prompts
 
 import (
@@ -49,6 +51,10 @@ var (
 	englishData []byte
 	//go:embed zh.json
 	chineseData []byte
+	//go:embed system.en.md
+	englishSystem string
+	//go:embed system.zh.md
+	chineseSystem string
 )
 
 // Catalogue is the set of phrases of one locale. It is immutable and safe for
@@ -86,13 +92,13 @@ var english, chinese builtIn
 
 // English returns the built-in English phrases, the set that defines all ids.
 func English() *Catalogue {
-	english.once.Do(func() { english.catalogue = mustLoad(englishData, nil) })
+	english.once.Do(func() { english.catalogue = mustLoad(englishData, englishSystem, nil) })
 	return english.catalogue
 }
 
 // Chinese returns the built-in phrases in simplified Chinese.
 func Chinese() *Catalogue {
-	chinese.once.Do(func() { chinese.catalogue = mustLoad(chineseData, English()) })
+	chinese.once.Do(func() { chinese.catalogue = mustLoad(chineseData, chineseSystem, English()) })
 	return chinese.catalogue
 }
 
@@ -110,10 +116,16 @@ func For(locale string) *Catalogue {
 	return English()
 }
 
-// mustLoad reads an embedded document; a test covers both, so that it cannot
-// panic in a build that passed.
-func mustLoad(data []byte, known *Catalogue) *Catalogue {
-	c, err := load(data, nil, known)
+// mustLoad reads an embedded document and its system prompt; a test covers both
+// locales, so that it cannot panic in a build that passed.
+func mustLoad(data []byte, system string, known *Catalogue) *Catalogue {
+	doc, err := readDocument(data)
+	if err != nil {
+		panic(err)
+	}
+	// A checkout may have turned the line breaks into those of its system.
+	doc.system = strings.Split(strings.TrimSpace(strings.ReplaceAll(system, "\r\n", "\n")), "\n")
+	c, err := build(doc, nil, known)
 	if err != nil {
 		panic(err)
 	}

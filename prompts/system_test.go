@@ -2,12 +2,14 @@ package prompts
 
 import (
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // systemRule is a rule of the system prompt: the words that make a line it, and
@@ -75,6 +77,17 @@ var ruleOfStep = map[string][]Step{
 		StepChangePlan,
 	},
 	"suggestion": {StepCanceled, StepLeaveToHost},
+}
+
+// The files are the prompt, whatever a checkout does to their line breaks.
+func TestSystemPromptIsItsFile(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, c *Catalogue) {
+		text, err := os.ReadFile("system." + c.locale + ".md")
+		require.NoError(t, err)
+		assert.Equal(t, strings.ReplaceAll(string(text), "\r", ""), c.SystemPrompt()+"\n")
+	})
+	assert.Equal(t, English().SystemPrompt(), mustLoad(englishData, strings.ReplaceAll(englishSystem, "\n", "\r\n"), nil).SystemPrompt())
 }
 
 func TestSystemPromptHasEveryRuleOnce(t *testing.T) {
