@@ -2,6 +2,9 @@ package toolguardtest_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -54,6 +57,14 @@ func TestCasesOfGuardsAndLoops(t *testing.T) {
 			return tgt.Guarded(guardOf(t, wideTool(toolguard.NonIdempotent), nil), wideArgs)
 		})
 	})
+	t.Run("with approvals and a journal", func(t *testing.T) {
+		t.Parallel()
+		for _, effect := range effects[1:] {
+			t.Run(effect.String(), func(t *testing.T) {
+				tgt.Cases(t, func(t testing.TB) tgt.Subject { return approved(t, effect) })
+			})
+		}
+	})
 	t.Run("loop", func(t *testing.T) {
 		t.Parallel()
 		tgt.Cases(t, func(t testing.TB) tgt.Subject {
@@ -61,6 +72,21 @@ func TestCasesOfGuardsAndLoops(t *testing.T) {
 			return tgt.Looped(box, "make_refund", wideArgs, func(m agentloop.Model) (*agentloop.Loop, error) { return agentloop.New(m, box, nil) })
 		})
 	})
+}
+
+// approved is a subject whose calls somebody has to approve, of a tool that wants a
+// journal.
+func approved(t testing.TB, effect toolguard.Effect) tgt.Subject {
+	tool := wideTool(effect)
+	info := tool.Info()
+	info.Durability = toolguard.DurabilityReplicated
+	approver, journal := tgt.NewApprover(toolguard.ApprovalGranted), tgt.JournalFor(info)
+	box, err := toolguard.NewToolbox(&toolguard.ToolboxOptions{Aliases: true, Options: toolguard.Options{Approver: approver, Journal: journal}},
+		toolguard.Func(info, func(context.Context, wide) (string, error) { return "refunded", nil }))
+	require.NoError(t, err)
+	s := tgt.Boxed(box, "make_refund", wideArgs)
+	s.Approver, s.Journal = approver, journal
+	return s
 }
 
 // brokenSubjects are what cases have to find, each in what it is about.
@@ -161,7 +187,7 @@ func TestEachCaseCanFail(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					if text := failing(t, func(t testing.TB) {
 						c.Try(t, func(t testing.TB) tgt.Subject {
-							s := tgt.Boxed(wideBox(t, toolguard.NonIdempotent), "make_refund", wideArgs)
+							s := approved(t, toolguard.NonIdempotent)
 							breaks(t, &s)
 							return s
 						})
@@ -190,6 +216,24 @@ func TestCorpusIsInOrder(t *testing.T) {
 	}
 	assert.Len(t, tgt.Corpus(tgt.KindNames), 3)
 	assert.Less(t, len(tgt.Corpus(tgt.KindNames, tgt.KindLeaks)), len(ids))
+}
+
+// testdata/cases.md lists what the kit has.
+func TestCorpusIsInTheTable(t *testing.T) {
+	t.Parallel()
+	rows := []string{"| kind | cases |", "|---|---|"}
+	for kind := 'a'; kind <= 'p'; kind++ {
+		var ids []string
+		for _, c := range tgt.Corpus(tgt.Kind(kind)) {
+			if id, _, _ := strings.Cut(c.ID, " "); !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		assert.NotEmpty(t, ids, "no case of kind %c", kind)
+		rows = append(rows, fmt.Sprintf("| %c | %s |", kind, strings.Join(ids, " ")))
+	}
+	compare(t, "../testdata/cases.md", "kit", rows)
 }
 
 func TestCasesNeedSomethingToTry(t *testing.T) {

@@ -105,6 +105,14 @@ var errorCases = []Case{
 	}},
 }
 
+// durably are the options of one more guard of a tool, which may insist on a journal.
+func durably(info toolguard.Info) *toolguard.Options {
+	if info.Durability == toolguard.DurabilityVolatile {
+		return nil
+	}
+	return &toolguard.Options{Journal: JournalFor(info)}
+}
+
 // waits makes a call of a tool that is told to wait, and returns how long it took.
 func (x *trial) waits(value string) (env toolguard.Envelope, d time.Duration) {
 	f := Status("429", toolguard.CodeRateLimited, 429, "Retry-After", value)
@@ -142,7 +150,7 @@ var retryCases = []Case{
 	}},
 	{"g06", KindRetry, "retries of two layers multiply", "HKUDS/nanobot#2760", func(x *trial) {
 		tool := x.put(FaultError(toolguard.CodeServiceUnavailable))
-		inner, err := toolguard.New(tool, nil)
+		inner, err := toolguard.New(tool, durably(tool.Info()))
 		if err != nil || x.s.Replace(inner) != nil {
 			x.Skip("the tool cannot be guarded twice")
 		}

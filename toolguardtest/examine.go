@@ -95,7 +95,7 @@ func (x *examination) retries(env *toolguard.Envelope) {
 	case env.Attempts != runs:
 		x.found.add(RuleRetries, "the answer says %d attempts, the tool ran %d times", env.Attempts, runs)
 	case runs == 0:
-		x.found.add(RuleRetries, "the tool never ran: the subject's own gates or schema refuse its Args: %s", cut(env.ForModel()))
+		x.found.add(RuleRetries, "the tool never ran: %s: %s", whyNotRun(env), cut(env.ForModel()))
 	case runs > 1 && x.fault.Code != "" && x.fault.Code != anyCode && !retried(x.fault.Code):
 		x.found.add(RuleRetries, "the tool ran %d times, but %s is never retried", runs, x.fault.Code)
 	}

@@ -6,6 +6,9 @@ import (
 	"github.com/toolguard-go/toolguard"
 )
 
+// Reaches is what Matrix and Cases begin with.
+var Reaches = reaches
+
 // Obligation is one obligation of a suite: a test wants to see each of them fail.
 type Obligation struct {
 	Owes  string

@@ -1,46 +1,62 @@
 package toolguardtest
 
 import (
-	"regexp"
 	"runtime"
 	"strings"
-)
-
-var (
-	bubble    = regexp.MustCompile(`synctest bubble (\d+)`)
-	goroutine = regexp.MustCompile(`^goroutine (\d+) \[`)
+	"sync/atomic"
 )
 
 // goroutines are the stacks of the goroutines of this bubble, this one aside, by
-// their numbers. Outside of a bubble there are none.
+// their numbers. Outside of a bubble there are none. It stops all goroutines of the
+// process for as long as it takes to write their stacks.
 func goroutines() map[string]string {
-	stacks := strings.Split(strings.TrimSpace(string(allStacks())), "\n\n")
-	own := bubble.FindStringSubmatch(header(stacks[0]))
-	if own == nil {
+	var own [256]byte
+	number, bubble := identity(string(own[:runtime.Stack(own[:], false)]))
+	if bubble == "" {
 		return nil
 	}
-	found := map[string]string{}
-	for _, s := range stacks[1:] {
-		b := bubble.FindStringSubmatch(header(s))
-		id := goroutine.FindStringSubmatch(s)
-		if b != nil && id != nil && b[1] == own[1] {
-			found[id[1]] = s
+	var found map[string]string
+	for stack := range strings.SplitSeq(allStacks(), "\n\n") {
+		if n, b := identity(stack); b == bubble && n != number && !holds(stack) {
+			if found == nil {
+				found = make(map[string]string)
+			}
+			found[n] = strings.Clone(stack)
 		}
 	}
 	return found
 }
 
-func header(stack string) string {
-	line, _, _ := strings.Cut(stack, "\n")
-	return line
+// holds reports whether a goroutine is one of the two that a bubble itself has.
+func holds(stack string) bool {
+	return strings.Contains(stack, "\ninternal/synctest.Run(") || strings.Contains(stack, "\ntesting/synctest.testingSynctestTest(")
 }
 
-// allStacks begins with the stack of the calling goroutine.
-func allStacks() []byte {
-	for size := 1 << 16; ; size *= 2 {
+// identity is the number of a goroutine and that of its bubble, "" outside of one.
+// A stack begins "goroutine 7 [select (durable), synctest bubble 3]:".
+func identity(stack string) (number, bubble string) {
+	header, _, _ := strings.Cut(stack, "\n")
+	rest, ok := strings.CutPrefix(header, "goroutine ")
+	if !ok {
+		return "", ""
+	}
+	number, rest, _ = strings.Cut(rest, " ")
+	if _, after, ok := strings.Cut(rest, "synctest bubble "); ok {
+		bubble, _, _ = strings.Cut(after, "]")
+		bubble, _, _ = strings.Cut(bubble, ",")
+	}
+	return number, bubble
+}
+
+// stacksSize is how much room all stacks took last.
+var stacksSize atomic.Int64
+
+func allStacks() string {
+	for size := max(stacksSize.Load(), 1<<16); ; size *= 2 {
 		buf := make([]byte, size)
-		if n := runtime.Stack(buf, true); n < size {
-			return buf[:n]
+		if n := runtime.Stack(buf, true); n < len(buf) {
+			stacksSize.Store(min(size, int64(2*n+1<<12)))
+			return string(buf[:n])
 		}
 	}
 }

@@ -13,10 +13,12 @@ import (
 // Matrix runs a guarded tool, a toolbox or an agent loop against every fault of
 // [Faults] and checks the [Rules], each failure naming the rule it breaks.
 //
-// newSubject is called for each fault, inside a bubble of [testing/synctest]: what it
-// makes must not use a network or goroutines from outside. A fault then stands in for
-// the tool, while schema, policies, Authorize and Check stay. Timeouts pass in fake
-// time.
+// newSubject is called once to see whether a call reaches the tool at all, and then
+// for each fault, inside a bubble of [testing/synctest]: what it makes must not use a
+// network or goroutines from outside. A fault then stands in for the tool, while
+// schema, policies, Authorize, Check and Approver stay. Calls come with the principal
+// and the session "matrix". Timeouts pass in fake time. A tool with a Durability gets
+// its journal from [JournalFor]; an Approver has to say yes, as that of [NewApprover].
 func Matrix(t *testing.T, newSubject func(t testing.TB) Subject) {
 	t.Helper()
 	MatrixOf(t, Faults(), newSubject)
@@ -31,6 +33,7 @@ func MatrixOf(t *testing.T, faults []Fault, newSubject func(t testing.TB) Subjec
 	if newSubject == nil {
 		t.Fatalf("toolguardtest: a matrix without a subject proves nothing: give it a function that returns Guarded(guard, args)")
 	}
+	tryOnce(t, newSubject)
 	for _, f := range faults {
 		t.Run(f.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -54,9 +57,10 @@ func Check(t testing.TB, f Fault, newSubject func(t testing.TB) Subject) []Breac
 	if f.Acts && f.Proves && s.Guard.Info().SingleRequest {
 		return nil // the tool promised that this cannot happen
 	}
-	before := goroutines() // a server of the subject, for instance, stays until t ends
 	x.run()
-	x.leaks(before)
+	if len(x.left()) > 0 {
+		x.found = append(x.found, leaks(t, f, newSubject)...)
+	}
 	return x.found
 }
 
@@ -69,15 +73,20 @@ type examination struct {
 	found   breaches
 }
 
-func (x *examination) run() {
+// begin puts the fault in the tool's place. The context is one for all calls.
+func (x *examination) begin() (context.Context, context.CancelFunc) {
 	x.tool = Always(x.t, x.subject.Guard.Info(), x.fault.Step)
-	defer x.tool.Release()
 	if err := x.subject.Replace(x.tool); err != nil {
 		x.t.Fatalf("toolguardtest: the fault cannot stand in for the tool: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(x.t.Context(), hour)
+	return toolguard.WithScope(ctx, toolguard.Scope{Session: "matrix", Turn: "1", Principal: "matrix"}), cancel
+}
+
+func (x *examination) run() {
+	ctx, cancel := x.begin()
 	defer cancel()
-	ctx = toolguard.WithScope(ctx, toolguard.Scope{Session: "matrix", Turn: "1", Principal: "matrix"})
+	defer x.tool.Release()
 	env, ok := x.call(ctx, "call_1")
 	if !ok {
 		return
@@ -184,16 +193,27 @@ func (x *examination) repeatable() bool {
 	return false
 }
 
-// leaks looks for goroutines that are left once all hanging is over.
-func (x *examination) leaks(before map[string]string) {
+// left are the goroutines of the bubble once all hanging is over.
+func (x *examination) left() map[string]string {
 	x.tool.Release()
 	time.Sleep(24 * time.Hour) // whoever only waits for a while is done by then
 	synctest.Wait()
-	for id, stack := range goroutines() {
-		if _, old := before[id]; !old {
-			x.found.add(RuleNoLeak, "after everything was released and a day has passed there is still\n%s", stack)
+	return goroutines()
+}
+
+// leaks runs a fault once more where goroutines were left, to tell those of the call
+// from those of the subject: a server, for instance, stays until t ends. Looking
+// twice each time would be slow.
+func leaks(t testing.TB, f Fault, newSubject func(t testing.TB) Subject) (found breaches) {
+	x := &examination{t: t, fault: f, subject: newSubject(t)}
+	before := goroutines()
+	x.run()
+	for number, stack := range x.left() {
+		if _, old := before[number]; !old {
+			found.add(RuleNoLeak, "after everything was released and a day has passed there is still\n%s", stack)
 		}
 	}
+	return found
 }
 
 // String says which fault it is about.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
@@ -83,4 +84,27 @@ func TestMatrixOfLoops(t *testing.T) {
 		require.NoError(t, err)
 		return tgt.Looped(box, "refund", orderArgs, func(m agentloop.Model) (*agentloop.Loop, error) { return agentloop.New(m, box, nil) })
 	})
+}
+
+// A tool that insists on a journal, and on a person.
+func TestMatrixOfJournalsAndApprovals(t *testing.T) {
+	t.Parallel()
+	for _, effect := range effects[1:] {
+		t.Run(effect.String(), func(t *testing.T) {
+			t.Parallel()
+			tgt.Matrix(t, func(t testing.TB) tgt.Subject { return approved(t, effect) })
+		})
+	}
+}
+
+// What a subject has running beside the call is no leak of the call.
+func TestMatrixLeavesTheSubjectsOwnGoroutines(t *testing.T) {
+	t.Parallel()
+	subjects := 0
+	tgt.MatrixOf(t, []tgt.Fault{tgt.FaultNamed("slow"), tgt.FaultNamed("acts, hangs and cannot be stopped")}, func(t testing.TB) tgt.Subject {
+		subjects++
+		tgt.NewServer(t, nil)
+		return tgt.Guarded(guardOf(t, refund(infoOf(0)), nil), orderArgs)
+	})
+	assert.Equal(t, 1+2*2, subjects, "one to see that it works, and for each fault one more to tell goroutines apart")
 }

@@ -26,6 +26,10 @@ type Subject struct {
 	Do func(ctx context.Context, call toolguard.Call) []toolguard.Envelope
 	// Replace puts another tool under the guard, as [toolguard.Toolbox.Replace] does.
 	Replace func(tool toolguard.Tool) error
+	// Approver and Journal are those of the guard: with both, cases about approvals
+	// ask and decide as a person would.
+	Approver *Approver
+	Journal  toolguard.Journal
 	// Limit is how long a call may take at most. If zero, the guard's budget, grace
 	// and patience with its observer.
 	Limit time.Duration
@@ -71,7 +75,7 @@ func Looped(box *toolguard.Toolbox, tool, args string, newLoop func(agentloop.Mo
 	s := Boxed(box, tool, args)
 	s.Do = func(ctx context.Context, call toolguard.Call) []toolguard.Envelope {
 		loop, err := newLoop(Replay(
-			agentloop.Message{Calls: []agentloop.Call{{ID: call.ID, Tool: call.Tool, Args: string(call.Args)}}},
+			agentloop.Message{Truncated: call.Truncated, Calls: []agentloop.Call{{ID: call.ID, Tool: call.Tool, Args: string(call.Args)}}},
 			agentloop.Message{Text: "That is all."},
 		))
 		if err != nil {
