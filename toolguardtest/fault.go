@@ -95,4 +95,4 @@ const (
 	secretDSN   = "postgres://billing:" + secretPass + "@" + secretHost + ":" + secretPort + "/ledger"
 )
 
-var secrets = []string{secretHost, secretAddr, secretToken, secretPath, secretQuery, secretPass, "goroutine ", "0xc000"}
+var secrets = []string{secretHost, secretAddr, secretToken, secretPath, secretQuery, secretPass, "goroutine ", "0xc000", "runtime error"}

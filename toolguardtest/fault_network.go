@@ -84,11 +84,17 @@ func localFaults() []Fault {
 		Failure("text with a query", toolguard.CodeUnknownError, func() error {
 			return errors.New("exec: " + secretQuery + " (id, card) VALUES (7, '" + secretPass + "')")
 		}),
+		Failure("text with part of a query", toolguard.CodeUnknownError, func() error {
+			return errors.New("cannot run " + secretQuery)
+		}),
+		Failure("text of a panic", toolguard.CodeUnknownError, func() error {
+			return errors.New("refund: panic: runtime error: invalid memory address or nil pointer dereference")
+		}),
 		Failure("text of a network error", toolguard.CodeConnectionRefused, func() error {
 			return errors.New("dial tcp " + secretAddr + ":" + secretPort + ": connect: connection refused")
 		}),
 		Failure("text of a stack", toolguard.CodeUnknownError, func() error {
-			return errors.New("panic: runtime error: index out of range\n\ngoroutine 7 [running]:\nmain.refund(0xc000012345)\n\t" + secretPath + ":42 +0x1d")
+			return errors.New("panic: runtime error: index out of range [3] with length 2\n\ngoroutine 7 [running]:\nmain.refund(0xc000012345)\n\t" + secretPath + ":42 +0x1d")
 		}),
 	}
 }

@@ -206,6 +206,7 @@ func (x *examination) left() map[string]string {
 // twice each time would be slow.
 func leaks(t testing.TB, f Fault, newSubject func(t testing.TB) Subject) (found breaches) {
 	x := &examination{t: t, fault: f, subject: newSubject(t)}
+	synctest.Wait() // one that has only just begun may not be seen yet
 	before := goroutines()
 	x.run()
 	for number, stack := range x.left() {

@@ -70,7 +70,8 @@ func (q query) punctuation() byte {
 const maxList = 1000
 
 // isSelect trusts SELECT … FROM in capitals. In lower case the list of columns
-// has to be one: names and commas, a star, a call.
+// has to be one: names and commas, a star, a call. A list that the text ends in may
+// have lost its FROM.
 func (q query) isSelect() bool {
 	if q.upper && q.reachesFrom() {
 		return !q.sees("and") && !q.sees("or")
@@ -83,11 +84,11 @@ func (q query) isSelect() bool {
 		}
 		columns++
 		q = after
-		if name == "*" || q.i < len(q.text) && q.text[q.i] == '(' {
-			return q.comesFrom(columns, true)
+		if strings.TrimRight(name, `"`) == "*" || q.i < len(q.text) && q.text[q.i] == '(' {
+			return q.comesFrom(columns, true) || q.cutOff(name)
 		}
 		if q.punctuation() != ',' {
-			return q.comesFrom(columns, false)
+			return q.comesFrom(columns, false) || q.cutOff(name) && columns > 1
 		}
 		q.i = spaces.run(q.text, q.i, 16) + 1
 	}
@@ -153,7 +154,17 @@ func (q query) compares() bool {
 	return false
 }
 
-// isInsert reports INTO a table and what only a statement has behind it.
+// cutOff reports a statement with its verb in capitals that may have been longer: it
+// ends behind a name that is not in capitals, as no sentence in capitals does.
+func (q query) cutOff(name string) bool { return q.upper && q.ends() && !shouts(name) }
+
+// shouts reports a name in capitals, which may be a word of a warning.
+func shouts(name string) bool {
+	return strings.ToUpper(name) == name && strings.Trim(name, "*") != "" && !strings.ContainsAny(name, "_.`\"[")
+}
+
+// isInsert reports INTO a table and what only a statement has behind it. Where both
+// words are in capitals and the table is not, they are enough.
 func (q query) isInsert() bool {
 	if !q.sees("into") {
 		return false
@@ -161,10 +172,11 @@ func (q query) isInsert() bool {
 	_, q = q.next()
 	table, q := q.next()
 	c := q.punctuation()
-	return table != "" && (c == '(' || q.sees("values") || q.sees("select") || q.sees("set") || q.upper && q.sees("using"))
+	return table != "" && (c == '(' || q.upper && !shouts(table) || q.sees("values") || q.sees("select") || q.sees("set") || q.upper && q.sees("using"))
 }
 
-// isUpdate reports "table SET column =". The sign is what prose never has.
+// isUpdate reports "table SET column =". The sign is what prose never has; a statement
+// that was cut off may have lost it.
 func (q query) isUpdate() bool {
 	table, q := q.next()
 	if table == "" || !q.sees("set") {
@@ -172,7 +184,7 @@ func (q query) isUpdate() bool {
 	}
 	_, q = q.next()
 	column, q := q.next()
-	return column != "" && q.punctuation() == '='
+	return column != "" && q.punctuation() == '=' || q.upper && q.ends() && !shouts(table)
 }
 
 // isDelete takes capitals, or a condition that compares.

@@ -1,12 +1,18 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // stackRules find frames and whole traces of Go, Python, the JVM, JavaScript,
 // .NET, PHP and Ruby. Frames with nothing but white space between them become
 // one finding, and so does a trace flattened into one line.
 var stackRules = []rule{
 	{stackFamily, "goroutine ", wordStart, true, goTrace},
+	{stackFamily, "runtime error: ", wordStart, true, goPanic},
+	{stackFamily, "interface conversion: ", wordStart, true, goPanic},
+	{stackFamily, "assignment to entry in nil map", wordStart, true, goPanic},
 	{stackFamily, "\n\t/", anywhere, true, goFrame},
 	{stackFamily, pythonHeader, anywhere, true, pythonTrace},
 	{stackFamily, `File "`, wordStart, true, fileFrame},
@@ -30,6 +36,42 @@ func goTrace(text string, start int) span {
 		end = lineEnd(text, end+1)
 	}
 	return span{start, end, stackTrace}
+}
+
+// goPanics are what Go's runtime says when it panics; "runtime error: " stands before
+// most of them.
+var goPanics = []string{
+	"invalid memory address", "index out of range", "slice bounds out of range", "integer divide by zero", "integer overflow",
+	"makeslice: ", "makechan: ", "hash of unhashable type ", "comparing uncomparable type ", "cannot convert slice",
+	"negative shift amount", "growslice: ", "interface conversion: interface ", "interface conversion: *", "assignment to entry in nil map",
+}
+
+// goPanic reads what a program of Go said of its own death, up to where its author
+// or the system goes on, and the word and the signal around it.
+func goPanic(text string, i int) span {
+	said := strings.TrimPrefix(text[i:], "runtime error: ")
+	begins := func(known string) bool { return strings.HasPrefix(said, known) }
+	if !slices.ContainsFunc(goPanics, begins) {
+		return span{}
+	}
+	const word = "panic: "
+	end := panicEnd(text, len(text)-len(said))
+	if strings.HasSuffix(text[:i], word) {
+		i -= len(word)
+	}
+	if strings.HasPrefix(text[end:], "\n[signal ") {
+		end = lineEnd(text, end+1)
+	}
+	return span{i, end, stackTrace}
+}
+
+// panicEnd is where a message that begins at i ends.
+func panicEnd(text string, i int) int {
+	said := text[i:min(len(text), i+maxFrame)]
+	for _, stop := range []string{"\n", "; ", " ("} {
+		said, _, _ = strings.Cut(said, stop)
+	}
+	return i + len(said)
 }
 
 // lineEnd returns the position of the line break at or after i.

@@ -119,5 +119,9 @@ func TestFlatMapOfMembersIsReported(t *testing.T) {
 		if flat {
 			assert.Empty(t, check(t, s, `{"qurey":5}`))
 		}
+		if s, err := schema.Compile([]byte(text), schema.Strict); err == nil { // some are no schema at all
+			assert.Equal(t, flat, s.ConstrainsNothing(), "strict: %s", text)
+		}
 	}
+	assert.True(t, compile(t, `{"query":{"type":"string","description":"SQL"}}`, schema.Strict).ConstrainsNothing())
 }

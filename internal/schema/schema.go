@@ -70,7 +70,7 @@ func Compile(raw json.RawMessage, mode Mode) (s *Schema, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Schema{tree: tree}
+	s = &Schema{tree: tree, flat: hasMembersAtTop(tree)}
 	if s.absent = len(bytes.TrimSpace(raw)) == 0; !s.absent {
 		s.raw = bytes.Clone(raw)
 	}
@@ -116,7 +116,6 @@ func emptyEnum(tree any) (at string, found bool) {
 
 // lenient goes from the gentlest repair to the roughest until it compiles.
 func (s *Schema) lenient() {
-	s.flat = hasMembersAtTop(s.tree)
 	if !isSchema(s.tree) {
 		s.notEnforced = []Note{{Reason: ReasonMalformed}}
 		s.tree = map[string]any{}
