@@ -281,3 +281,41 @@ func TestALateFailureOfOneAttemptSettlesNothing(t *testing.T) {
 		assert.Equal(t, "in_doubt/unknown", verdict(doIn(inTurn("2"), g)))
 	})
 }
+
+// What is approved, and kept as such, is all that runs; what makes a call the same
+// call leaves out what the tool calls irrelevant.
+func TestTheApprovalDigestIsOfAllArguments(t *testing.T) {
+	t.Parallel()
+	j := toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(new(bank), toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	for i, args := range []string{`{"order":"A","reason":"late"}`, `{"order":"A","reason":"broken"}`} {
+		env := g.Do(inTurn(string(rune('1'+i))), toolguard.Call{ID: "c", Args: []byte(args)})
+		require.True(t, env.OK)
+	}
+	found := entries(t, j)
+	require.Len(t, found, 2)
+	assert.Equal(t, found[0].Digest, found[1].Digest)
+	assert.NotEqual(t, found[0].ApprovalDigest, found[1].ApprovalDigest)
+}
+
+// A journal that is away for a moment loses no lease: the next renewal is tried.
+func TestALeaseOutlastsARenewalThatFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := toolguard.NewMemoryJournal()
+		g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+			time.Sleep(2 * minute)
+			return toolguard.Result{Text: "done"}, nil
+		}), &toolguard.Options{Journal: &faulty{Journal: m, before: on(2, errDisk)}, Timeout: toolguard.TimeoutPolicy{Attempt: 10 * minute}})
+		done := make(chan toolguard.Envelope, 1)
+		go func() { done <- doIn(inTurn("1"), g) }()
+		for range 3 {
+			time.Sleep(35 * time.Second)
+			taken, err := m.Take(context.Background(), 10, minute)
+			require.NoError(t, err)
+			assert.Empty(t, taken, "it runs and says so")
+		}
+		assert.Equal(t, "ok", verdict(<-done))
+		assert.Equal(t, toolguard.StateSucceeded, entry(t, m).State)
+	})
+}

@@ -44,6 +44,12 @@ func TestRetryBudgetWindow(t *testing.T) {
 	assert.Zero(t, spend(b, 10, 61), "the retries of the bucket before count against 50 calls")
 	assert.Equal(t, 3, spend(b, 100, 95))
 
+	b = &retryBudget{share: 0.2, floor: 3}
+	for i := range 100 {
+		b.call(at(float64(i))) // more than three in each bucket
+	}
+	assert.Equal(t, 3, spend(b, 100, 180), "after a pause of two buckets neither counts")
+
 	b = &retryBudget{share: 1, floor: 1}
 	b.call(at(0))
 	b.call(at(45))

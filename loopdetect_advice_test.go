@@ -1,0 +1,55 @@
+package toolguard_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// Arguments that are refused for the same reason three times in a row are not mended
+// by a fourth try: the user is asked. What is no JSON has no value to ask about, and
+// what another tool refused, or another reason, is another matter.
+func TestArgumentsThatAreRefusedAlike(t *testing.T) {
+	t.Parallel()
+	const ask = "Tell the user which values were refused and ask what to use"
+	type line struct{ tool, args string }
+	for name, c := range map[string]struct {
+		sent []line
+		want string // of the last
+		not  string
+	}{
+		"the same reason":       {sent: []line{{"pay", `{"cents":"a"}`}, {"pay", `{"cents":"b"}`}, {"pay", `{"cents":"c"}`}}, want: ask},
+		"twice only":            {sent: []line{{"pay", `{"cents":"a"}`}, {"pay", `{"cents":"b"}`}}, not: ask},
+		"another reason":        {sent: []line{{"pay", `{"cents":"a"}`}, {"pay", `{}`}, {"pay", `{"cents":"b"}`}}, not: ask},
+		"another tool between":  {sent: []line{{"pay", `{"cents":"a"}`}, {"book", `{"cents":"x"}`}, {"pay", `{"cents":"b"}`}, {"pay", `{"cents":"c"}`}}, want: ask},
+		"another tool's do not": {sent: []line{{"book", `{"cents":"a"}`}, {"book", `{"cents":"b"}`}, {"pay", `{"cents":"c"}`}}, not: ask},
+		"no JSON":               {sent: []line{{"pay", `{"cents":`}, {"pay", `{"cents"`}, {"pay", `{"cen`}}, want: "ask how to go on", not: ask},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tool := func(name string) toolguard.Tool {
+				type in struct {
+					Cents int `json:"cents"`
+				}
+				return toolguard.Action(toolguard.Info{Name: name}, func(context.Context, in) error { return nil })
+			}
+			box, err := toolguard.NewToolbox(nil, tool("pay"), tool("book"))
+			require.NoError(t, err)
+			var last toolguard.Envelope
+			for _, l := range c.sent {
+				last = box.Do(inTurn("1"), toolguard.Call{ID: "c1", Tool: l.tool, Args: json.RawMessage(l.args)})
+			}
+			require.False(t, last.OK)
+			assert.Equal(t, toolguard.CategoryParam, last.Error.Category)
+			assert.Contains(t, last.Suggestion, c.want)
+			if c.not != "" {
+				assert.NotContains(t, last.Suggestion, c.not)
+			}
+		})
+	}
+}
