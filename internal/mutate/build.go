@@ -14,19 +14,65 @@ import (
 	"strings"
 )
 
-// variable chooses the change.
-const variable = "TOOLGUARD_MUTANT"
+// The environment of a test binary: which change is in force, or the file that gets
+// the numbers of the changes that were come by.
+const (
+	variable      = "TOOLGUARD_MUTANT"
+	reachVariable = "TOOLGUARD_MUTANT_REACHED"
+)
 
-const chooser = `package toolguard
+// chooser is the file that goes with the changed ones, %[1]s the package, %[2]d one
+// more than there are changes.
+const chooser = `package %[1]s
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+)
+
+var (
+	mutantChosen, _ = strconv.Atoi(os.Getenv("` + variable + `"))
+	mutantReachFile = os.Getenv("` + reachVariable + `")
+	mutantsReached  [%[2]d]atomic.Bool
+)
+
+func mutating(id int) bool {
+	if mutantReachFile != "" {
+		mutantsReached[id].Store(true)
+	}
+	return id == mutantChosen
+}
+
+// MutantsReached is called when the tests are over.
+func MutantsReached() {
+	if mutantReachFile == "" {
+		return
+	}
+	var text []byte
+	for id := range mutantsReached {
+		if mutantsReached[id].Load() {
+			text = fmt.Appendln(text, id)
+		}
+	}
+	_ = os.WriteFile(mutantReachFile, text, 0o600)
+}
+`
+
+// mainTest calls it, %[1]s being the package.
+const mainTest = `package %[1]s
 
 import (
 	"os"
-	"strconv"
+	"testing"
 )
 
-var mutantChosen, _ = strconv.Atoi(os.Getenv("` + variable + `"))
-
-func mutating(id int) bool { return id == mutantChosen }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	MutantsReached()
+	os.Exit(code)
+}
 `
 
 // build compiles the tests with all changes in. What does not compile is dropped.
@@ -55,8 +101,14 @@ func (p *loaded) overlay(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	replace := map[string]string{filepath.Join(here, "mutant_chosen.go"): filepath.Join(dir, "mutant_chosen.go")}
-	files := map[string][]byte{"mutant_chosen.go": []byte(chooser)}
+	files := map[string][]byte{
+		"mutant_chosen.go":    fmt.Appendf(nil, chooser, p.pkg.Name(), len(p.mutants)+1),
+		"mutant_main_test.go": fmt.Appendf(nil, mainTest, p.pkg.Name()),
+	}
+	replace := map[string]string{}
+	for name := range files {
+		replace[filepath.Join(here, name)] = filepath.Join(dir, name)
+	}
 	for _, t := range p.targets {
 		files[t.name] = t.instrumented()
 		replace[filepath.Join(here, t.name)] = filepath.Join(dir, t.name)

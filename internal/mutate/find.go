@@ -6,12 +6,14 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // mutant is one change.
 type mutant struct {
 	id       int
 	file     string
+	function string
 	line     int
 	from, to string
 	killed   bool
@@ -19,8 +21,11 @@ type mutant struct {
 	dropped  bool // it does not compile
 }
 
-// String names the change without its line, which moves.
-func (m *mutant) String() string { return fmt.Sprintf("%s: %s → %s", m.file, m.from, m.to) }
+// String names the change without its line, which moves, and fit for a table.
+func (m *mutant) String() string {
+	text := fmt.Sprintf("%s %s: %s → %s", m.file, m.function, m.from, m.to)
+	return strings.NewReplacer("|", "¦", "`", "'").Replace(text)
+}
 
 // wrap is what a change puts around a piece of text.
 type wrap struct {
@@ -32,8 +37,19 @@ type wrap struct {
 
 // find finds all changes of a file.
 func (p *loaded) find(t *target) {
+	for _, d := range t.file.Decls {
+		p.function = "(variables)"
+		if f, ok := d.(*ast.FuncDecl); ok {
+			p.function = f.Name.Name
+		}
+		p.inspect(t, d)
+	}
+}
+
+// inspect finds those of a declaration.
+func (p *loaded) inspect(t *target, d ast.Decl) {
 	skip, quiet := map[ast.Node]bool{}, map[ast.Node]bool{}
-	ast.Inspect(t.file, func(n ast.Node) bool {
+	ast.Inspect(d, func(n ast.Node) bool {
 		if n == nil || skip[n] {
 			return false
 		}
@@ -172,7 +188,7 @@ func (p *loaded) replace(t *target, e ast.Expr, typ types.Type, by string) {
 }
 
 func (p *loaded) add(t *target, n ast.Node, from, to string) *mutant {
-	m := &mutant{id: len(p.mutants) + 1, file: t.name, line: p.fset.Position(n.Pos()).Line, from: from, to: to}
+	m := &mutant{id: len(p.mutants) + 1, file: t.name, function: p.function, line: p.fset.Position(n.Pos()).Line, from: from, to: to}
 	p.mutants = append(p.mutants, m)
 	return m
 }

@@ -23,6 +23,8 @@ type loaded struct {
 	pkg     *types.Package
 	targets []*target
 	mutants []*mutant
+	// function is the one that find is in.
+	function string
 }
 
 // target is a file that is changed.
@@ -83,7 +85,7 @@ func (p *loaded) check(files []*ast.File) error {
 	}
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	config := types.Config{Importer: importer.ForCompiler(p.fset, "gc", open)}
-	p.pkg, err = config.Check("toolguard", p.fset, files, p.info)
+	p.pkg, err = config.Check(files[0].Name.Name, p.fset, files, p.info)
 	return err
 }
 
