@@ -319,3 +319,20 @@ func TestALeaseOutlastsARenewalThatFails(t *testing.T) {
 		assert.Equal(t, toolguard.StateSucceeded, entry(t, m).State)
 	})
 }
+
+// A call outside of any conversation is written down as well, alone in its group.
+func TestACallOutsideOfAnyConversationIsJournaled(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	for range 2 {
+		require.True(t, refundOf(context.Background(), g, "A").OK)
+	}
+	found := entries(t, j)
+	require.Len(t, found, 2)
+	for _, e := range found {
+		assert.Equal(t, e.Key, e.Group)
+		assert.Equal(t, toolguard.StateSucceeded, e.State)
+	}
+	assert.Equal(t, 2, b.count(), "nothing says that they are one")
+}

@@ -19,15 +19,18 @@ func TestArgumentsThatAreRefusedAlike(t *testing.T) {
 	const ask = "Tell the user which values were refused and ask what to use"
 	type line struct{ tool, args string }
 	for name, c := range map[string]struct {
-		sent []line
-		want string // of the last
-		not  string
+		sent  []line
+		turns string // of each
+		want  string // of the last
+		not   string
 	}{
 		"the same reason":       {sent: []line{{"pay", `{"cents":"a"}`}, {"pay", `{"cents":"b"}`}, {"pay", `{"cents":"c"}`}}, want: ask},
 		"twice only":            {sent: []line{{"pay", `{"cents":"a"}`}, {"pay", `{"cents":"b"}`}}, not: ask},
 		"another reason":        {sent: []line{{"pay", `{"cents":"a"}`}, {"pay", `{}`}, {"pay", `{"cents":"b"}`}}, not: ask},
 		"another tool between":  {sent: []line{{"pay", `{"cents":"a"}`}, {"book", `{"cents":"x"}`}, {"pay", `{"cents":"b"}`}, {"pay", `{"cents":"c"}`}}, want: ask},
 		"another tool's do not": {sent: []line{{"book", `{"cents":"a"}`}, {"book", `{"cents":"b"}`}, {"pay", `{"cents":"c"}`}}, not: ask},
+		"the turn before":       {sent: []line{{"pay", `{"cents":"a"}`}, {"pay", `{"cents":"b"}`}, {"pay", `{"cents":"c"}`}}, turns: "112", not: ask},
+		"no object":             {sent: []line{{"pay", `seven`}, {"pay", `sieben`}, {"pay", `sept`}}, want: "ask how to go on", not: ask},
 		"no JSON":               {sent: []line{{"pay", `{"cents":`}, {"pay", `{"cents"`}, {"pay", `{"cen`}}, want: "ask how to go on", not: ask},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,8 +44,12 @@ func TestArgumentsThatAreRefusedAlike(t *testing.T) {
 			box, err := toolguard.NewToolbox(nil, tool("pay"), tool("book"))
 			require.NoError(t, err)
 			var last toolguard.Envelope
-			for _, l := range c.sent {
-				last = box.Do(inTurn("1"), toolguard.Call{ID: "c1", Tool: l.tool, Args: json.RawMessage(l.args)})
+			for i, l := range c.sent {
+				turn := "1"
+				if c.turns != "" {
+					turn = c.turns[i : i+1]
+				}
+				last = box.Do(inTurn(turn), toolguard.Call{ID: "c1", Tool: l.tool, Args: json.RawMessage(l.args)})
 			}
 			require.False(t, last.OK)
 			assert.Equal(t, toolguard.CategoryParam, last.Error.Category)
