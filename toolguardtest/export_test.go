@@ -6,8 +6,8 @@ import (
 	"github.com/toolguard-go/toolguard"
 )
 
-// Reaches is what Matrix and Cases begin with.
-var Reaches = reaches
+// Unreached is what Matrix and Cases begin with.
+var Unreached = unreached
 
 // Obligation is one obligation of a suite: a test wants to see each of them fail.
 type Obligation struct {

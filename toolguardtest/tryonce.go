@@ -1,6 +1,7 @@
 package toolguardtest
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -11,22 +12,27 @@ import (
 // subject that refuses it would fail every fault for a reason of its own.
 func tryOnce(t *testing.T, newSubject func(t testing.TB) Subject) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { reaches(t, newSubject) })
+	wrong := ""
+	synctest.Test(t, func(t *testing.T) { wrong = unreached(t, newSubject) })
+	if wrong != "" { // outside, where the line of the caller is known
+		t.Fatalf("toolguardtest: %s", wrong)
+	}
 }
 
-// reaches ends the test, once and with what to mend, if a call does not reach the
-// tool. What comes of one that does is for the rules.
-func reaches(t testing.TB, newSubject func(t testing.TB) Subject) {
+// unreached says what to mend if a call does not reach the tool. What comes of one
+// that does is for the rules.
+func unreached(t testing.TB, newSubject func(t testing.TB) Subject) string {
 	t.Helper()
 	s := newSubject(t)
 	if err := s.check(); err != nil {
-		t.Fatalf("toolguardtest: %v", err)
+		return err.Error()
 	}
 	x := &examination{t: t, subject: s, fault: Fault{Step: OK("done")}}
 	if a := x.once(); x.tool.Runs() == 0 && len(a.envelopes) > 0 {
 		env := &a.envelopes[0]
-		t.Fatalf("toolguardtest: nothing was tried, because a call of the subject does not reach its tool: %s. The answer is %s", whyNotRun(env), shown(*env))
+		return fmt.Sprintf("nothing was tried, because a call of the subject does not reach its tool: %s. The answer is %s", whyNotRun(env), shown(*env))
 	}
+	return ""
 }
 
 // once puts the step of the fault under the subject and makes one call.
