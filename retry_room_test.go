@@ -56,7 +56,7 @@ func TestABreakerThatClosesInTimeStopsNoRetry(t *testing.T) {
 		runs := 0
 		env := do(guardOf(t, toolOf(toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) {
 			if runs++; runs == 1 {
-				return toolguard.Result{}, toolguard.RateLimited(5 * time.Second)
+				return toolguard.Result{}, &toolguard.Error{Code: toolguard.CodeServiceUnavailable, RetryAfter: 5 * time.Second}
 			}
 			return toolguard.Result{Text: "done"}, nil
 		}), &toolguard.Options{Breaker: toolguard.BreakerPolicy{Failures: 1, OpenFor: time.Second}}))
