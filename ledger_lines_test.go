@@ -336,3 +336,17 @@ func TestACallOutsideOfAnyConversationIsJournaled(t *testing.T) {
 	}
 	assert.Equal(t, 2, b.count(), "nothing says that they are one")
 }
+
+// What an entry came to before it was claimed anew is in the audit, not in the entry.
+func TestAClaimAnewForgetsWhatWasBefore(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{refuses: toolguard.Business("closed")}, toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	refundOf(inTurn("1"), g, "A")
+	assert.Equal(t, toolguard.CodeBusinessRule, entry(t, j).Code)
+	b.set(false, nil)
+	require.True(t, refundOf(inTurn("1"), g, "A").OK)
+	e := entry(t, j)
+	assert.Equal(t, toolguard.StateSucceeded, e.State)
+	assert.Empty(t, e.Code)
+}
