@@ -17,7 +17,7 @@ func TestWhoeverIsOvertakenBeginsAnew(t *testing.T) {
 	for name, c := range map[string]struct {
 		loses   bool  // the faster call's answer
 		refuses error // the faster call
-		denied  bool  // by the second look of Authorize
+		denied  bool  // by Authorize, from then on
 		want    string
 		effects int
 		asked   int // for an approval
@@ -31,10 +31,10 @@ func TestWhoeverIsOvertakenBeginsAnew(t *testing.T) {
 			b, m := new(bank), toolguard.NewMemoryJournal()
 			b.set(c.loses, c.refuses)
 			other := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: m})
-			looks := 0
+			late := false
 			mine := refundTool(b, toolguard.NonIdempotent)
 			mine.Authorize = func(context.Context, refundIn) error {
-				if looks++; looks > 1 && c.denied {
+				if late && c.denied {
 					return toolguard.Permission("not yours")
 				}
 				return nil
@@ -43,6 +43,7 @@ func TestWhoeverIsOvertakenBeginsAnew(t *testing.T) {
 			j := &faulty{Journal: m, before: func(n int) error {
 				if n == 1 { // the claim
 					refundOf(inTurn("1"), other, "A")
+					late = true
 					b.set(false, nil)
 				}
 				return nil

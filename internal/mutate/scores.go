@@ -27,7 +27,7 @@ var reasons string
 
 func reasonOf(change string) string {
 	for line := range strings.Lines(reasons) {
-		if known, reason, ok := strings.Cut(strings.TrimSpace(line), " = "); ok && known == change {
+		if reason, ok := strings.CutPrefix(strings.TrimSpace(line), change+" = "); ok {
 			return reason
 		}
 	}
