@@ -52,6 +52,7 @@ func (q query) next() (string, query) {
 // next word.
 func (q query) sees(lower string) bool {
 	name, _ := q.next()
+	name = strings.TrimRight(name, "\"`]") // it may end a text inside of another
 	if len(name) != len(lower) || !hasFold(name, 0, lower) {
 		return false
 	}
@@ -156,7 +157,11 @@ func (q query) compares() bool {
 
 // cutOff reports a statement with its verb in capitals that may have been longer: it
 // ends behind a name that is not in capitals, as no sentence in capitals does.
-func (q query) cutOff(name string) bool { return q.upper && q.ends() && !shouts(name) }
+func (q query) cutOff(name string) bool {
+	c := q.punctuation()
+	closed := q.i > 0 && (q.text[q.i-1] == '"' || q.text[q.i-1] == ']') // they are taken for part of the name
+	return q.upper && (closed || q.ends() || c == '}' || c == ']') && !shouts(name)
+}
 
 // shouts reports a name in capitals, which may be a word of a warning.
 func shouts(name string) bool {
@@ -183,8 +188,11 @@ func (q query) isUpdate() bool {
 		return false
 	}
 	_, q = q.next()
+	if q.cutOff(table) {
+		return true
+	}
 	column, q := q.next()
-	return column != "" && q.punctuation() == '=' || q.upper && q.ends() && !shouts(table)
+	return column != "" && (q.punctuation() == '=' || q.cutOff(table))
 }
 
 // isDelete takes capitals, or a condition that compares.
