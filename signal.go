@@ -35,8 +35,9 @@ const turns = 4
 
 // wait returns what is closed once the signal is sent.
 func (s *signal) wait() <-chan struct{} {
-	c := make(chan struct{})
-	if !s.waiter.CompareAndSwap(nil, &c) {
+	made := make(chan struct{}) // not written any more once the sender may read it
+	c := made
+	if !s.waiter.CompareAndSwap(nil, &made) {
 		c = *s.waiter.Load()
 	}
 	if s.sent.Load() { // whoever sent it may not have seen the channel, or is about to close it
