@@ -2,7 +2,6 @@ package toolguard_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,12 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
-)
-
-// The bounds of the journal in memory.
-const (
-	mostEntries = 10_000
-	mostRecords = 40_000
 )
 
 // stored puts a new entry into a journal, and says whether it was taken.
@@ -37,35 +30,6 @@ func keysOf(t testing.TB, j toolguard.Journal, q toolguard.Query) (keys []string
 		keys = append(keys, e.Key)
 	}
 	return keys
-}
-
-// What is settled makes way, the one first that has not changed for longest; what is
-// not settled never does.
-func TestTheMemoryJournalMakesRoom(t *testing.T) {
-	t.Parallel()
-	j := toolguard.NewMemoryJournal()
-	require.NoError(t, stored(t, j, "first", "g", toolguard.StateSucceeded))
-	require.NoError(t, stored(t, j, "second", "g", toolguard.StateSucceeded))
-	for i := range mostEntries - 2 {
-		require.NoError(t, stored(t, j, fmt.Sprint("open ", i), "", toolguard.StatePending))
-	}
-	count := func() int { return len(keysOf(t, j, toolguard.Query{Limit: 2 * mostEntries})) }
-	assert.Equal(t, mostEntries, count(), "the last place is one as well")
-
-	require.NoError(t, stored(t, j, "third", "h", toolguard.StatePending))
-	assert.Equal(t, mostEntries, count())
-	assert.Empty(t, keysOf(t, j, toolguard.Query{Key: "first"}))
-	assert.Equal(t, []string{"second"}, keysOf(t, j, toolguard.Query{Group: "g", Limit: 1}), "the newest of its group is still known")
-	require.NoError(t, stored(t, j, "fourth", "h", toolguard.StatePending))
-	assert.Empty(t, keysOf(t, j, toolguard.Query{Group: "g"}))
-	assert.ErrorContains(t, stored(t, j, "fifth", "h", toolguard.StatePending), "full of calls that are not settled")
-	assert.Equal(t, mostEntries, count())
-
-	e := scanOne(t, j, "third")
-	was := e.Version()
-	e.State = toolguard.StateSucceeded
-	_, ok, err := j.Write(context.Background(), was, e)
-	assert.True(t, ok && err == nil, "one that is there takes no room")
 }
 
 func scanOne(t testing.TB, j toolguard.Journal, key string) toolguard.Entry {
@@ -110,26 +74,6 @@ func TestShortWaysOfScan(t *testing.T) {
 	} {
 		assert.Equal(t, strings.TrimSpace(want), strings.Join(keysOf(t, j, q), " "), "%+v", q)
 	}
-}
-
-// Of the audit the oldest quarter goes when there is no room.
-func TestTheMemoryJournalForgetsOldRecords(t *testing.T) {
-	t.Parallel()
-	j := toolguard.NewMemoryJournal()
-	records := make([]toolguard.Record, 1000)
-	for range mostRecords / len(records) {
-		require.NoError(t, j.Append(context.Background(), records...))
-	}
-	count := func() (n int, first uint64) {
-		found, err := j.Records(context.Background(), toolguard.RecordQuery{Limit: 2 * mostRecords})
-		require.NoError(t, err)
-		return len(found), found[0].Seq
-	}
-	n, first := count()
-	assert.Equal(t, []any{mostRecords, uint64(1)}, []any{n, first}, "the last place is one as well")
-	require.NoError(t, j.Append(context.Background(), toolguard.Record{}))
-	n, first = count()
-	assert.Equal(t, []any{mostRecords*3/4 + 1, uint64(mostRecords/4 + 1)}, []any{n, first})
 }
 
 // What is exactly as old as was said goes.
