@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -117,8 +118,11 @@ type batch struct {
 	calls    []Call
 	answer   func(int, Envelope) // may be called concurrently
 	deadline time.Time
+	number   uint16               // tells batches apart, mostly
 	stopped  atomic.Pointer[Code] // why no more calls begin
 }
+
+var batches atomic.Uint64
 
 // tellApart gives the calls of a resumable step steps of their own, by their
 // place: two different calls of one tool must not have one [Key].
@@ -139,7 +143,7 @@ func (b *Toolbox) newBatch(ctx context.Context, calls []Call, answer func(int, E
 	if b == nil {
 		b = new(Toolbox) // which answers that nobody made it
 	}
-	run := &batch{box: b, ctx: ctx, calls: slices.Clone(calls), answer: answer}
+	run := &batch{box: b, ctx: ctx, calls: slices.Clone(calls), answer: answer, number: uint16(batches.Add(1)%math.MaxUint16) + 1}
 	run.tellApart()
 	if !b.batch.Off {
 		run.deadline = time.Now().Add(b.batch.Timeout)
@@ -216,7 +220,7 @@ func (b *batch) call(i int) {
 		b.refuse(i, *why)
 		return
 	}
-	env := b.box.do(b.ctx, b.calls[i], via{deadline: b.deadline})
+	env := b.box.do(b.ctx, b.calls[i], via{deadline: b.deadline, batch: b.number})
 	if b.critical(i, &env) {
 		b.stop(CodeBatchStopped)
 	}

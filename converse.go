@@ -39,6 +39,14 @@ func (c *call) meet() {
 	c.all, c.ofTool = s.admit(c.guard.args.identity)
 }
 
+// batch is the number of the batch the call is of; 0 if it is of none.
+func (c *call) batch() uint16 {
+	if c.via == nil {
+		return 0
+	}
+	return c.via.batch
+}
+
 func (c *call) callKey() callKey     { return callKey(c.digest[:16]) }
 func (c *call) flightKey() flightKey { return flightKey{c.callKey(), c.scope.Principal} }
 
@@ -118,7 +126,7 @@ func (c *call) consult(now time.Time) (f lookup) {
 		return lookup{doubt: &copied}
 	}
 	if !g.opts.Loop.Off {
-		if found := s.examine(c.callKey(), g, now); found.code != "" {
+		if found := s.examine(c.callKey(), c.batch(), g, now); found.code != "" {
 			return lookup{loop: found}
 		}
 	}
@@ -140,7 +148,7 @@ func (c *call) match(now time.Time) lookup {
 		return lookup{flight: other, landed: other.wait()}
 	}
 	if g.info.Effect == ReadOnly {
-		if k := s.recall(key, &g.opts.Dedupe, now); k != nil {
+		if k := s.recall(key, c.batch(), &g.opts.Dedupe, now); k != nil {
 			return lookup{kept: k}
 		}
 	} else if w := s.isDone(key, g.info.Effect); w != nil {
@@ -220,7 +228,7 @@ func (c *call) converse(b *booking) {
 	defer s.mu.Unlock()
 	if !b.loop.Off && c.unasked() {
 		// The model was told three times what is wrong: now it hears another thing.
-		if found := s.examine(b.past.key, c.guard, b.past.at); found.code == CodeLoopDetected {
+		if found := s.examine(b.past.key, c.batch(), c.guard, b.past.at); found.code == CodeLoopDetected {
 			c.unlooped(found)
 			b.past.code, b.refused, b.outcome = found.code, found.code, c.outcome
 		}
@@ -247,7 +255,7 @@ func (c *call) booking() booking {
 	b := booking{
 		past: pastCall{
 			key: c.callKey(), answer: c.answered, at: c.answeredAt,
-			tool: c.guard.args.identity, turn: c.turnNo,
+			tool: c.guard.args.identity, turn: c.turnNo, batch: c.batch(),
 		},
 		began: c.began, principal: c.scope.Principal, info: &c.guard.info, loop: &c.guard.opts.Loop, outcome: c.outcome, refused: c.loop.code,
 		acted:          c.attempts > 0 || c.source() != nil,

@@ -212,13 +212,14 @@ func (g *Guard) joins() bool {
 	return g.dedupes() && (g.info.Effect != ReadOnly || !g.opts.Dedupe.NoJoin)
 }
 
-// recall returns the result of a recent identical read of the same turn.
-func (s *session) recall(key flightKey, p *DedupePolicy, now time.Time) *kept {
-	if !s.turns || p.NoReuse {
+// recall returns the result of a recent identical read of the same turn, or of the
+// same message where turns are not told apart.
+func (s *session) recall(key flightKey, batch uint16, p *DedupePolicy, now time.Time) *kept {
+	if !s.turns && batch == 0 || p.NoReuse {
 		return nil
 	}
 	k := s.owner.shelf.get(shelfKey{s.id, key})
-	if k == nil || k.turn != s.turnNo || k.changes != s.changes || now.Sub(k.at) >= p.Reuse {
+	if k == nil || !s.turns && k.batch != batch || k.turn != s.turnNo || k.changes != s.changes || now.Sub(k.at) >= p.Reuse {
 		return nil
 	}
 	return k
@@ -263,12 +264,12 @@ func (c *call) keep(b *booking) {
 	read := c.guard.info.Effect == ReadOnly
 	fresh := b.acted || b.confirmed
 	switch {
-	case c.failure != nil || !fresh || b.neither || !c.guard.dedupes() || !c.turns:
+	case c.failure != nil || !fresh || b.neither || !c.guard.dedupes() || !c.turns && c.batch() == 0:
 		return
 	case read && (c.guard.opts.Dedupe.NoReuse || c.source() != nil):
 		return
 	}
-	k := &kept{at: b.past.at, turn: b.past.turn, changes: c.startedAt, shared: c.share()}
+	k := &kept{at: b.past.at, turn: b.past.turn, batch: b.past.batch, changes: c.startedAt, shared: c.share()}
 	k.size, k.until = c.result.size()+keptOverhead, k.at.Add(c.guard.opts.Dedupe.Reuse)
 	if !read {
 		k.until = k.at.Add(c.session.owner.policy.Idle)
@@ -283,6 +284,7 @@ type kept struct {
 	until   time.Time // nobody wants it any more
 	turn    uint32
 	changes uint32 // of the conversation, when the call began
+	batch   uint16
 	size    int
 }
 

@@ -50,8 +50,9 @@ type pastCall struct {
 	tool    string // its identity
 	turn    uint32
 	change  change
-	refused bool // as a loop; the rest is of the one before
-	code    Code // "" for a success
+	refused bool   // as a loop; the rest is of the one before
+	batch   uint16 // the calls of one message have it in common; 0 outside of batches
+	code    Code   // "" for a success
 }
 
 // toolTurn is what a tool did in this turn.

@@ -124,19 +124,19 @@ func (p *LoopPolicy) overLimit(info *Info, all, ofTool int) loop {
 }
 
 // examine looks at the conversation for a reason not to run a call now.
-func (s *session) examine(key callKey, g *Guard, now time.Time) loop {
+func (s *session) examine(key callKey, batch uint16, g *Guard, now time.Time) loop {
 	p, tool := &g.opts.Loop, s.tool(g.args.identity)
 	if now.Before(tool.refused) {
 		return loop{code: CodeLoopDetected, step: prompts.StepStopDirective, count: tool.streak, wait: tool.refused.Sub(now)}
 	}
-	seen := s.repeats(key, now)
+	seen := s.repeats(key, batch, now)
 	if g.info.Poll.declared() {
 		return s.examinePoll(&g.info.Poll, &seen, now)
 	}
 	switch {
 	case seen.same >= p.Repeats || seen.all >= p.Tries || seen.last != nil && seen.last.refused && seen.last == s.back(0):
 		return loop{code: CodeLoopDetected, step: seen.step(p), count: seen.all}
-	case s.goesOn(key, p.Cycles, now):
+	case s.goesOn(key, batch, p.Cycles, now):
 		return loop{code: CodeLoopDetected, step: seen.step(p), count: p.Cycles}
 	}
 	return loop{}
@@ -160,8 +160,9 @@ type repeats struct {
 	last    *pastCall
 }
 
-// repeats counts the identical calls since something else was changed.
-func (s *session) repeats(key callKey, now time.Time) (r repeats) {
+// repeats counts the identical calls since something else was changed. Those of the
+// same message are none: whoever wrote it had no answer to any of them.
+func (s *session) repeats(key callKey, batch uint16, now time.Time) (r repeats) {
 	for i := range s.past {
 		p := s.back(i)
 		switch {
@@ -171,7 +172,7 @@ func (s *session) repeats(key callKey, now time.Time) (r repeats) {
 			continue
 		case p.change == changedAnew, p.change == changedSomething && p.key != key:
 			return r
-		case p.key != key:
+		case p.key != key, p.with(batch):
 			continue
 		case r.last == nil:
 			r.last = p
@@ -184,6 +185,9 @@ func (s *session) repeats(key callKey, now time.Time) (r repeats) {
 	}
 	return r
 }
+
+// with says that a call was in the same message.
+func (p *pastCall) with(batch uint16) bool { return p.batch == batch && batch != 0 }
 
 // step escalates: use what you have, or think again; after a refusal, stop.
 func (r *repeats) step(p *LoopPolicy) prompts.Step {
@@ -202,9 +206,9 @@ const minPeriod, maxPeriod = 2, 6
 
 // goesOn reports whether a call would go on with a cycle that has been gone
 // through n times with the same answers.
-func (s *session) goesOn(key callKey, n int, now time.Time) bool {
+func (s *session) goesOn(key callKey, batch uint16, n int, now time.Time) bool {
 	for period := minPeriod; period <= maxPeriod; period++ {
-		if p := s.back(period - 1); p != nil && p.key == key && s.periodic(period, n, now) {
+		if p := s.back(period - 1); p != nil && p.key == key && !p.with(batch) && s.periodic(period, n, now) {
 			return true
 		}
 	}
@@ -276,7 +280,7 @@ func (s *session) advise(b *booking, ofTool int) (a advice) {
 	case p.code != "" && p.at.Before(s.tool(p.tool).refused):
 		return advice{step: prompts.StepStopDirective, count: s.tool(p.tool).streak, wait: policy.Pause}
 	}
-	if seen := s.repeats(p.key, p.at); !b.info.Poll.declared() && (seen.same == policy.Repeats || s.cyclic(policy.Cycles, p.at)) {
+	if seen := s.repeats(p.key, 0, p.at); !b.info.Poll.declared() && (seen.same == policy.Repeats || s.cyclic(policy.Cycles, p.at)) {
 		a.notes = append(a.notes, Note{Kind: prompts.NoteRepeatedCall, Count: max(seen.same, policy.Cycles)})
 	}
 	if ofTool == policy.NoteAfter+1 && !b.info.Poll.declared() {

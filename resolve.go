@@ -16,6 +16,7 @@ type via struct {
 	alias    bool      // the name is not one of the tool's own
 	refusal  Code      // the batch's no, or ""
 	deadline time.Time // the batch's, or zero
+	batch    uint16    // the calls of one message have it in common; 0 outside of batches
 	began    time.Time
 
 	shown string      // the tool's name, in the answer
