@@ -27,7 +27,7 @@ import (
 // targets are what decides what happens to a call: what an error means, whether to
 // try again, whether to try at all, whether it goes in circles, what is remembered.
 var targets = []string{
-	"classify*.go", "retry.go", "breaker.go", "loopdetect.go", "journal*.go", "ledger*.go",
+	"classify*.go", "retry.go", "breaker.go", "permit.go", "loopdetect.go", "journal*.go", "ledger*.go",
 }
 
 // options are what the command line says.
