@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -135,17 +136,26 @@ var errOtherEntry = errors.New("toolguard: the journal answers with another entr
 
 // read returns the newest entry the query asks for; without one, the zero Entry.
 func (j *journaling) read(ctx context.Context, limit time.Duration, q Query) (Entry, error) {
-	var found []Entry
-	err := j.ask(ctx, limit, func(ctx context.Context) (err error) {
-		if found, err = j.Scan(ctx, q); err == nil && len(found) > 0 && !q.Matches(&found[0]) {
-			err = errOtherEntry
-		}
-		return err
-	})
+	found, err := j.scan(ctx, limit, q)
 	if err != nil || len(found) == 0 {
 		return Entry{}, err
 	}
 	return found[0], nil
+}
+
+// scan returns the entries the query asks for.
+func (j *journaling) scan(ctx context.Context, limit time.Duration, q Query) (found []Entry, err error) {
+	other := func(e Entry) bool { return !q.Matches(&e) }
+	err = j.ask(ctx, limit, func(ctx context.Context) (err error) {
+		if found, err = j.Scan(ctx, q); err == nil && slices.ContainsFunc(found, other) {
+			err = errOtherEntry
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err // it may still be writing
+	}
+	return found, nil
 }
 
 // append adds to the audit what goes with no change of an entry.

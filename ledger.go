@@ -168,6 +168,11 @@ func (c *call) withoutJournal(err error) bool {
 	if c.guard.info.repeatable(c.began) && !c.guard.asksApproval() && c.resumed() == nil {
 		return true
 	}
+	return c.refuseWithoutJournal(err)
+}
+
+func (c *call) refuseWithoutJournal(err error) bool {
+	c.ledger = &unwritten
 	if c.ctx.Err() != nil {
 		return c.refuse(c.callerCode(), 0)
 	}

@@ -4,7 +4,7 @@ import "github.com/toolguard-go/toolguard/prompts"
 
 // recalled answers from the journal, where that knows the answer.
 func (c *call) recalled() bool {
-	return !c.inJournal() || c.unanswered()
+	return !c.inJournal() || c.unanswered() && c.undoubtedElsewhere()
 }
 
 // recalledAgain looks anew: while the call got here, others may have settled it.
@@ -103,6 +103,13 @@ func (c *call) undoubted() bool {
 		c.unsure = e.Effect != ReadOnly
 		return true
 	}
+	return c.clearUp()
+}
+
+// clearUp asks the downstream what became of the entry's call. It reports whether
+// that certainly did nothing.
+func (c *call) clearUp() bool {
+	e := c.ledger.entry
 	c.answerStored(CodeInDoubt, OutcomeUnknown)
 	c.query(func(o Outcome) bool { return e.believes(o, &c.guard.info) })
 	if c.outcome == OutcomeUnknown {

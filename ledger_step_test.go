@@ -1,0 +1,139 @@
+package toolguard_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// A model that plans anew after a lost answer makes the same call in another step.
+func TestAnotherStepDoesNotRunOverADoubt(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []toolguard.Effect{toolguard.NonIdempotent, toolguard.IdempotentByKey} {
+		for name, scope := range map[string]toolguard.Scope{
+			"one run":                 {Tenant: "t", Run: "r"},
+			"two runs of one session": {Tenant: "t", Run: "r", Session: "s"},
+		} {
+			inBubble(t, effect.String()+", "+name, func(t *testing.T) {
+				b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+				var first toolguard.Envelope
+				for n, step := range []string{"1", "2", "3"} {
+					scope.Step = step
+					if scope.Session != "" {
+						scope.Run = "r" + step
+					}
+					g := guardOf(t, refundTool(b, effect), &toolguard.Options{Journal: j, Retry: toolguard.RetryPolicy{Off: true}}) // a process each
+					env := refundOf(toolguard.WithScope(t.Context(), scope), g, "A")
+					if n == 0 {
+						first = env
+						continue
+					}
+					assert.Equal(t, "in_doubt/unknown", verdict(env))
+					assert.Equal(t, first.Key, env.Key, "the key that can be asked about")
+				}
+				assertOnce(t, b)
+				assert.Len(t, entries(t, j), 1)
+			})
+		}
+	}
+}
+
+func TestWhatOtherStepsDoNotStop(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	in := func(s toolguard.Scope) context.Context { return toolguard.WithScope(t.Context(), s) }
+	refundOf(in(toolguard.Scope{Tenant: "t", Run: "r", Step: "1"}), g, "A")
+	b.loses = false
+	assert.True(t, refundOf(in(toolguard.Scope{Tenant: "t", Run: "r", Step: "2"}), g, "B").OK, "other arguments")
+	assert.True(t, refundOf(in(toolguard.Scope{Tenant: "t", Run: "q", Step: "1"}), g, "A").OK, "another run")
+	assert.True(t, refundOf(in(toolguard.Scope{Tenant: "u", Run: "r", Step: "1"}), g, "A").OK, "another tenant")
+	assert.True(t, refundOf(in(toolguard.Scope{Run: "r", Step: "1"}), g, "A").OK, "no tenant is a tenant of its own")
+	assert.True(t, refundOf(in(toolguard.Scope{Tenant: "t", Run: "r", Step: "3"}), g, "B").OK, "what is known is no doubt")
+}
+
+// What the downstream says of the other step's call answers this one, or lets it run.
+func TestADoubtOfAnotherStepIsClearedUp(t *testing.T) {
+	t.Parallel()
+	for name, play := range map[string]func(*testing.T, *toolguard.MemoryJournal){
+		"it happened": stepHappened, "it did not": stepDidNothing, "its process is gone": stepIsGone,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { play(t, toolguard.NewMemoryJournal()) })
+		})
+	}
+}
+
+func asked(b *bank, j toolguard.Journal, t *testing.T) *toolguard.Guard {
+	tool := refundTool(b, toolguard.NonIdempotent)
+	tool.Status = b.status
+	return guardOf(t, tool, &toolguard.Options{Journal: j})
+}
+
+func stepHappened(t *testing.T, j *toolguard.MemoryJournal) {
+	b := &bank{loses: true}
+	refundOf(inStep("1"), guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j}), "A")
+	assert.True(t, refundOf(inStep("2"), asked(b, j, t), "A").OK)
+	assertOnce(t, b)
+	assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+}
+
+func stepDidNothing(t *testing.T, j *toolguard.MemoryJournal) {
+	b := &bank{refuses: toolguard.MaybeDone(errLost)}
+	g := asked(b, j, t)
+	first := refundOf(inStep("1"), g, "A")
+	assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inStep("2"), g, "A")), "it may be on its way")
+	b.refuses = nil
+	time.Sleep(10 * time.Minute)
+	second := refundOf(inStep("2"), g, "A")
+	assert.True(t, second.OK)
+	assert.NotEqual(t, first.Key, second.Key)
+	assert.True(t, refundOf(inStep("2"), g, "A").OK, "its own step")
+	assertOnce(t, b)
+	require.Len(t, entries(t, j), 2, "each step has its entry")
+}
+
+func stepIsGone(t *testing.T, j *toolguard.MemoryJournal) {
+	b := new(bank)
+	gone := &faulty{Journal: j, before: func(n int) error {
+		if n > 1 {
+			return errDisk // the process ends after its claim
+		}
+		return nil
+	}}
+	refundOf(inStep("1"), guardOf(t, refundTool(b, toolguard.IdempotentByKey), &toolguard.Options{Journal: gone}), "A")
+	g := guardOf(t, refundTool(b, toolguard.IdempotentByKey), &toolguard.Options{Journal: j})
+	assert.Equal(t, "in_progress/unknown", verdict(refundOf(inStep("2"), g, "A")))
+	time.Sleep(31 * time.Second)
+	assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inStep("2"), g, "A")))
+	assertOnce(t, b)
+	assert.Equal(t, toolguard.StateUnknown, entry(t, j).State)
+}
+
+// Without knowing of the other steps nothing runs.
+func TestAJournalThatDoesNotTellOfOtherSteps(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []toolguard.Effect{toolguard.NonIdempotent, toolguard.IdempotentByKey} {
+		b := new(bank)
+		j := &mute{MemoryJournal: toolguard.NewMemoryJournal()}
+		g := guardOf(t, refundTool(b, effect), &toolguard.Options{Journal: j})
+		assert.Equal(t, "journal_unavailable/not_started", verdict(refundOf(inStep("1"), g, "A")))
+		assert.Zero(t, b.count())
+	}
+}
+
+// mute finds entries by their group only.
+type mute struct{ *toolguard.MemoryJournal }
+
+func (m *mute) Scan(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
+	if q.Group == "" && q.Key == "" {
+		return nil, errDisk
+	}
+	return m.MemoryJournal.Scan(ctx, q)
+}
