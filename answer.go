@@ -42,10 +42,10 @@ func (c *call) answer(e *Envelope) {
 	}
 }
 
-// argsToShow are those that ran, and the caller's own: a journal may still read the
-// others when a late answer comes.
+// argsToShow are those that ran, and the caller's own: a journal, or an observer, may
+// still read the others when a late answer comes.
 func (c *call) argsToShow() json.RawMessage {
-	if c.inJournal() {
+	if c.inJournal() || c.guard.opts.Observe.Arguments {
 		return slices.Clone(c.doc.Text)
 	}
 	return c.doc.Text

@@ -85,7 +85,8 @@ func (w *watch) ring() {
 // again: no attempt's time is up before then; 0 or less if none can begin any more.
 func (w *watch) look() time.Duration {
 	c := w.call
-	a, now := c.last(), time.Since(c.began)
+	now := time.Since(c.began) // before the attempt: see start
+	a := c.last()
 	if a.state.Load() == attemptRunning {
 		if left := a.began + a.limit - now; left > 0 {
 			return left

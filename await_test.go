@@ -82,3 +82,19 @@ func TestDoStepsAsideForQuickToolsOnly(t *testing.T) {
 		assert.False(t, g.pace.slow(), "it may have become quicker")
 	})
 }
+
+// A retry may lose its processor between its permit and its start: whoever times it
+// may have looked for the last time by then.
+func TestARetryThatStartsAfterTheBudgetIsStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, err := New(Action(Info{Name: "tool"}, func(context.Context, struct{}) error { return nil }), nil)
+		require.NoError(t, err)
+		c := g.open(t.Context(), Call{}, nil)
+		a := &attempt{call: c, number: 2, limit: time.Minute}
+		a.Init(t.Context())
+		time.Sleep(g.opts.Timeout.Budget)
+		a.start()
+		assert.Equal(t, context.DeadlineExceeded, a.Err())
+	})
+}

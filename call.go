@@ -187,6 +187,7 @@ func (c *call) finish() {
 func (c *call) tell() {
 	var t telling
 	c.telling(&t)
+	c.owe(&t)
 	c.finished = true
 	if c.last() == nil {
 		c.tellAside(t)

@@ -3,12 +3,14 @@ package toolguard_test
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
 )
@@ -197,5 +199,56 @@ func TestObserversStartLateTogether(t *testing.T) {
 		}
 		assert.Equal(t, "the tool", run(toolguard.Observers(&eventLog{}, l))[0])
 		assert.Equal(t, "call", run(toolguard.Observers(l, &spanner{}))[0])
+	})
+}
+
+// What one observer does in Start ends no span of another, and begins none that
+// never ends.
+func TestObserversStartsMisbehave(t *testing.T) {
+	for name, bad := range map[string]func(){"panics": func() { panic("no") }, "exits": runtime.Goexit} {
+		inBubble(t, name, func(t *testing.T) {
+			var began, ended int
+			good := &spans{start: func(ctx context.Context, _ toolguard.Event) (context.Context, func(toolguard.Event)) {
+				began++
+				return ctx, func(toolguard.Event) { ended++ }
+			}}
+			evil := &spans{start: func(ctx context.Context, _ toolguard.Event) (context.Context, func(toolguard.Event)) {
+				bad()
+				return ctx, nil
+			}}
+			g := guardOf(t, toolOf(toolguard.ReadOnly, answers("fine")), &toolguard.Options{Observer: toolguard.Observers(good, evil, good)})
+			assert.True(t, do(g).OK)
+			synctest.Wait()
+			assert.Positive(t, began)
+			assert.Equal(t, began, ended)
+			if name == "panics" {
+				assert.Equal(t, 4, began, "two each of the call and its attempt")
+			}
+		})
+	}
+}
+
+// What the caller does to its envelope changes no event that is still to come.
+func TestEventsShareNothingWithTheEnvelope(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		log := &eventLog{}
+		release := make(chan struct{})
+		tool := toolOf(toolguard.ReadOnly, func(context.Context) (toolguard.Result, error) { <-release; return toolguard.Result{}, nil })
+		g := guardOf(t, tool, &toolguard.Options{Observer: log, Observe: toolguard.ObservePolicy{Arguments: true}})
+		env := g.Do(t.Context(), toolguard.Call{Args: []byte(`{"a":1}`)})
+		copy(env.Args, `{"b":2}`)
+		close(release)
+		synctest.Wait()
+		require.Len(t, log.of(toolguard.EventLate), 1)
+		assert.Equal(t, `{"a":1}`, string(log.of(toolguard.EventLate)[0].Arguments))
+
+		quiet := guardOf(t, toolOf(toolguard.ReadOnly, answers("")), &toolguard.Options{Observer: log, Observe: toolguard.ObservePolicy{Queue: 8}})
+		env = do(quiet)
+		require.NotEmpty(t, env.Notes)
+		text := env.Notes[0].Text
+		env.Notes[0].Text = "mine"
+		synctest.Wait()
+		calls := log.of(toolguard.EventCall)
+		assert.Equal(t, text, calls[len(calls)-1].Notes[0].Text)
 	})
 }

@@ -117,12 +117,14 @@ func (e *events) tell(c *call, t *telling) {
 		}
 		e.enqueue(queued{c.ctx, t.call})
 	case e.stuck.Load() > 0:
-		e.lost.Add(uint64(t.owed()))
+		for range t.owed() {
+			e.book(&c.state, false)
+		}
 	default:
-		c.state.Store(t.owed() * runOwes)
 		e.tellFrom(c, t, !t.both)
 		return
 	}
+	e.back(&c.state)
 	c.told.send()
 }
 

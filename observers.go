@@ -46,12 +46,18 @@ type spanObservers struct{ observers }
 // Start implements [SpanObserver].
 func (o spanObservers) Start(ctx context.Context, e Event) (context.Context, func(Event)) {
 	var ends ends
+	exits := true
+	defer func() {
+		if exits {
+			ends.run(e)
+		}
+	}()
 	for _, one := range o.observers {
 		s, ok := one.(SpanObserver)
 		if !ok {
 			continue
 		}
-		child, end := s.Start(ctx, e)
+		child, end := startOne(ctx, s, e)
 		if child != nil {
 			ctx = child
 		}
@@ -59,6 +65,7 @@ func (o spanObservers) Start(ctx context.Context, e Event) (context.Context, fun
 			ends = append(ends, end)
 		}
 	}
+	exits = false
 	switch len(ends) {
 	case 0:
 		return ctx, nil
@@ -67,6 +74,16 @@ func (o spanObservers) Start(ctx context.Context, e Event) (context.Context, fun
 	default:
 		return ctx, ends.run
 	}
+}
+
+// startOne starts a span; one that panics starts none.
+func startOne(ctx context.Context, s SpanObserver, e Event) (child context.Context, end func(Event)) {
+	defer func() {
+		if recover() != nil {
+			child, end = nil, nil
+		}
+	}()
+	return s.Start(ctx, e)
 }
 
 // StartsLate implements [LateSpanObserver]: where one cannot wait, none does.

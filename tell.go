@@ -1,6 +1,9 @@
 package toolguard
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // note remembers that the attempt's event waits until it is decided what follows.
 func (c *call) note(a *attempt, changes []Transition) {
@@ -64,6 +67,13 @@ func (c *call) telling(t *telling) {
 	}
 }
 
+// owe says how many events there are, before Do may lose its patience with them.
+func (c *call) owe(t *telling) {
+	if c.guard.events.policy.Queue == 0 {
+		c.state.Store(t.owed() * runOwes)
+	}
+}
+
 // make makes the events, if that is not done.
 func (c *call) make(t *telling) {
 	if !t.unmade {
@@ -95,7 +105,7 @@ func (c *call) tellCall(d *delivery) {
 	e := &d.event
 	c.describe(e, EventCall, c.endedAt())
 	e.Duration = e.Time.Sub(c.began)
-	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, c.notes
+	e.Stage, e.Decision, e.Why, e.Notes = c.stage, c.finalDecision(), c.why, slices.Clone(c.notes)
 	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
 	if c.failure != nil {
 		e.fail(c.failure)

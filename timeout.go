@@ -159,7 +159,11 @@ func (a *attempt) Deadline() (time.Time, bool) {
 		return outer, ok
 	}
 	own := a.call.began.Add(a.began)
-	if own = own.Add(a.limit + a.call.waited(own)); !ok || own.Before(outer) {
+	own = own.Add(a.limit + a.call.waited(own))
+	if v := a.call.via; v != nil && !v.deadline.IsZero() && v.deadline.Before(own) {
+		own = v.deadline
+	}
+	if !ok || own.Before(outer) {
 		return own, true
 	}
 	return outer, true
@@ -205,7 +209,7 @@ func (a *attempt) start() {
 	if c.ctx.Err() != nil {
 		a.interrupt(c.callerStop()) // whoever watches ctx may have come too early
 	}
-	if a.limit <= noTime {
+	if a.number > 1 && c.attemptLimit(time.Since(c.began)) <= 0 {
 		a.expire() // whoever times it may have looked for the last time
 	}
 }

@@ -107,7 +107,8 @@ func (w *Waiting) close() {
 	last := &w.spans[len(w.spans)-1]
 	last.to = last.from.Add(min(time.Since(last.from), w.limit-w.spent))
 	w.spent += last.to.Sub(last.from)
-	if len(w.spans) > maxSpans {
+	if len(w.spans) > maxSpans { // the two oldest become one
+		w.spans[1].from = w.spans[1].from.Add(w.spans[0].from.Sub(w.spans[0].to))
 		w.spans = slices.Delete(w.spans, 0, 1)
 	}
 	for _, f := range w.again {
@@ -137,7 +138,7 @@ func (w *Waiting) since(then time.Time) (total time.Duration) {
 
 // waited is how long somebody was waited for since then, which does not count.
 func (c *call) waited(then time.Time) time.Duration {
-	total, _ := WaitingFrom(c.ctx).Waited(then)
+	total, _ := c.waiting.Waited(then)
 	return total
 }
 
@@ -151,10 +152,14 @@ func (c *call) prolonged(a *attempt, again func()) time.Duration {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	most := noLimit
+	if v := c.via; v != nil && !v.deadline.IsZero() {
+		most = time.Until(v.deadline) // others wait for their answers
+	}
 	if w.running() {
 		w.again = append(w.again, again)
-		return w.limit
+		return min(w.limit, most)
 	}
 	began := c.began.Add(a.began)
-	return a.limit + w.since(began) - time.Since(began)
+	return min(a.limit+w.since(began)-time.Since(began), most)
 }

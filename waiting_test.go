@@ -187,3 +187,45 @@ func TestWaitingWithoutOneCountsAll(t *testing.T) {
 		assert.Equal(t, toolguard.CodeAttemptTimeout, env.Error.Code)
 	})
 }
+
+// However often it is waited, all of it stands still.
+func TestManyWaitsAreAllRemembered(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		wait := func(w *toolguard.Waiting, d time.Duration) {
+			defer w.Begin()()
+			time.Sleep(d)
+		}
+		g := guardOf(t, toolOf(toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+			w := toolguard.WaitingFrom(ctx)
+			wait(w, 30*time.Minute)
+			for range 100 {
+				wait(w, time.Millisecond)
+			}
+			time.Sleep(time.Second)
+			return toolguard.Result{Text: "fine"}, ctx.Err()
+		}), nil)
+		w, err := toolguard.NewWaiting(time.Hour)
+		require.NoError(t, err)
+		assert.True(t, doIn(toolguard.WithWaiting(t.Context(), w), g).OK)
+	})
+}
+
+// The others of a batch do not wait for a person.
+func TestABatchEndsInSpiteOfAWait(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		var end time.Time
+		box := boxOf(t, nil, toolOf(toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
+			defer toolguard.WaitingFrom(ctx).Begin()()
+			time.Sleep(10 * time.Second)
+			end, _ = ctx.Deadline()
+			<-ctx.Done()
+			return toolguard.Result{}, ctx.Err()
+		}))
+		w, err := toolguard.NewWaiting(time.Hour)
+		require.NoError(t, err)
+		began := time.Now()
+		box.DoAll(toolguard.WithWaiting(t.Context(), w), batchOf("tool"))
+		assert.Equal(t, 30*time.Second, time.Since(began))
+		assert.Equal(t, began.Add(30*time.Second), end)
+	})
+}
