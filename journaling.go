@@ -144,16 +144,17 @@ func (j *journaling) read(ctx context.Context, limit time.Duration, q Query) (En
 }
 
 // scan returns the entries the query asks for.
-func (j *journaling) scan(ctx context.Context, limit time.Duration, q Query) (found []Entry, err error) {
+func (j *journaling) scan(ctx context.Context, limit time.Duration, q Query) ([]Entry, error) {
+	var found []Entry // not a result: a scan that hangs may write it later
 	other := func(e Entry) bool { return !q.Matches(&e) }
-	err = j.ask(ctx, limit, func(ctx context.Context) (err error) {
+	err := j.ask(ctx, limit, func(ctx context.Context) (err error) {
 		if found, err = j.Scan(ctx, q); err == nil && slices.ContainsFunc(found, other) {
 			err = errOtherEntry
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err // it may still be writing
+		return nil, err
 	}
 	return found, nil
 }
