@@ -86,6 +86,25 @@ func TestMatrixOfLoops(t *testing.T) {
 	})
 }
 
+// A model that plans anew after a lost answer makes the same call in another step.
+func TestMatrixOfLoopsWithAJournal(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []toolguard.Effect{toolguard.IdempotentByKey, toolguard.NonIdempotent} {
+		t.Run(effect.String(), func(t *testing.T) {
+			t.Parallel()
+			tgt.Matrix(t, func(t testing.TB) tgt.Subject {
+				info := infoOf(effect)
+				info.Durability = toolguard.DurabilityProcess
+				box, err := toolguard.NewToolbox(&toolguard.ToolboxOptions{
+					Options: toolguard.Options{Journal: tgt.JournalFor(info)}, Batch: toolguard.BatchPolicy{Timeout: 10 * time.Minute},
+				}, refund(info))
+				require.NoError(t, err)
+				return tgt.Looped(box, "refund", orderArgs, func(m agentloop.Model) (*agentloop.Loop, error) { return agentloop.New(m, box, nil) })
+			})
+		})
+	}
+}
+
 // A tool that insists on a journal, and on a person.
 func TestMatrixOfJournalsAndApprovals(t *testing.T) {
 	t.Parallel()
