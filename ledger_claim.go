@@ -68,12 +68,15 @@ func (c *call) claim() bool {
 
 // lease is how long the claim holds, and whether it has to be renewed. A journal in
 // memory is gone if the process is: there a call that is still there ends within
-// its budget, and the claim holds until then.
+// its budget, and what it may wait for somebody, and the claim holds until then.
 func (c *call) lease() (lease time.Duration, renewed bool) {
 	lease = c.guard.opts.Journaling.Lease
 	total := c.budget()
 	if c.guard.journal.memory == nil || total == noLimit {
 		return lease, true
+	}
+	if c.waiting != nil {
+		total += c.waiting.limit
 	}
 	return total + c.guard.opts.Timeout.Grace + lease, false
 }

@@ -298,6 +298,32 @@ func TestALeaseInMemoryEnds(t *testing.T) {
 	})
 }
 
+// The claim holds while somebody is waited for, which the budget does not count.
+func TestALeaseInMemoryOutlastsAWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, runs := toolguard.NewMemoryJournal(), 0
+		g := guardOf(t, toolguard.Action(toolguard.Info{Name: "asks", Effect: toolguard.IdempotentByKey}, func(ctx context.Context, _ struct{}) error {
+			if runs++; runs == 1 {
+				return pause(59*minute)(ctx, toolguard.WaitingFrom(ctx))
+			}
+			return nil
+		}), &toolguard.Options{Journal: j})
+		w, err := toolguard.NewWaiting(60 * minute)
+		require.NoError(t, err)
+		first := make(chan toolguard.Envelope, 1)
+		go func() { first <- doIn(toolguard.WithWaiting(inTurn("1"), w), g) }()
+		for range 58 {
+			time.Sleep(minute)
+			assert.Equal(t, "in_progress/unknown", verdict(doIn(inTurn("1"), g)))
+		}
+		env := <-first
+		assert.Equal(t, "ok", verdict(env))
+		assert.False(t, hasNote(env, "not_recorded"))
+		assert.Equal(t, 1, runs)
+	})
+}
+
 // A late answer settles what was unknown, also where it waits for a person, as long
 // as nobody else has decided.
 func TestALateAnswerSettles(t *testing.T) {
