@@ -193,14 +193,5 @@ type Approval struct {
 	Doubt bool `json:"doubt,omitempty"`
 }
 
-// clone is a copy of its own.
-func (a *Approval) clone() *Approval {
-	if a == nil {
-		return nil
-	}
-	own := *a
-	return &own
-}
-
 // doubts says whether the approval is to try again what may have happened.
 func (a *Approval) doubts() bool { return a != nil && a.Doubt }
