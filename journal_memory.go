@@ -15,12 +15,12 @@ import (
 // Make one with [NewMemoryJournal].
 type MemoryJournal struct {
 	mu sync.Mutex
-	// What was written is among the recent entries until there are too many. Then
-	// what is settled of the older ones is forgotten, all of it at once: one after
-	// the other each would have to be looked up again, long after it was of use.
+	// What is written is among the recent entries, until too many of those are
+	// settled. Then what is settled of the older ones is forgotten, all of it at once:
+	// one after the other each would have to be looked up again, long after it was of
+	// use.
 	shelves [2]map[string]packed
 	open    [2]int            // how many of them are not settled
-	room    int               // how many recent ones there may be
 	newest  map[string]string // the key of a group's highest generation, where that is not the group
 	made    uint64
 	epoch   time.Time // of the first write
@@ -36,8 +36,8 @@ const (
 )
 
 const (
-	memoryOpen   = 10_000
-	memoryRecent = 5_000
+	memoryOpen    = 10_000
+	memorySettled = 5_000 // on each shelf
 )
 
 var errJournalFull = errors.New("toolguard: the memory journal is full of calls that are not settled")
@@ -45,8 +45,8 @@ var errJournalFull = errors.New("toolguard: the memory journal is full of calls 
 // NewMemoryJournal returns an empty journal.
 func NewMemoryJournal() *MemoryJournal {
 	return &MemoryJournal{
-		shelves: [...]map[string]packed{make(map[string]packed), make(map[string]packed)}, room: memoryRecent,
-		newest: make(map[string]string),
+		shelves: [...]map[string]packed{make(map[string]packed), make(map[string]packed)},
+		newest:  make(map[string]string),
 	}
 }
 
@@ -90,14 +90,27 @@ func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, 
 	case old == "":
 		head.created, head.serial = at.Sub(j.epoch), j.insert(e)
 	}
-	j.count(shelf, head.state, -1)
-	j.count(shelf, e.State, 1)
 	head.state, head.token, head.due, head.updated = e.State, e.Token, e.Due, at.Sub(j.epoch)
 	p := j.pack(&head, e)
-	j.shelves[shelf][e.Key] = p
+	j.put(e.Key, p, old, shelf)
 	j.audit.append(at, p, lines)
 	e.Created, e.Updated, e.Read, j.written = j.epoch.Add(head.created), at, at, at
 	return true, nil
+}
+
+// put makes p one of the recent entries, in place of an old one that is on a shelf.
+func (j *MemoryJournal) put(key string, p, old packed, shelf int) {
+	if shelf == older {
+		delete(j.shelves[older], key)
+	}
+	if old != "" {
+		j.count(shelf, old.state(), -1)
+	}
+	j.shelves[recent][key] = p
+	j.count(recent, p.state(), 1)
+	if len(j.shelves[recent])-j.open[recent] >= memorySettled {
+		j.age()
+	}
 }
 
 // find returns the entry with the key, or "", and where it is, or is to be.
@@ -113,7 +126,7 @@ func (j *MemoryJournal) find(key string) (p packed, shelf int) {
 
 // count counts what is not settled.
 func (j *MemoryJournal) count(shelf int, s State, n int) {
-	if s != StateNone && !s.Prunable() {
+	if !s.Prunable() {
 		j.open[shelf] += n
 	}
 }
@@ -126,11 +139,8 @@ func (j *MemoryJournal) pack(head *packedHead, e *Entry) packed {
 	return packed(text)
 }
 
-// insert makes room for a new entry and returns its number.
+// insert notes a new entry in its group and returns its number.
 func (j *MemoryJournal) insert(e *Entry) uint64 {
-	if len(j.shelves[recent]) >= j.room {
-		j.age()
-	}
 	if e.Group != e.Key || j.newest[e.Group] != "" {
 		if top, _ := j.find(j.lastKey(e.Group)); top == "" || top.generation() <= e.Generation {
 			j.newest[e.Group] = e.Key
@@ -153,7 +163,6 @@ func (j *MemoryJournal) age() {
 	}
 	slices.Reverse(j.shelves[:])
 	slices.Reverse(j.open[:])
-	j.room = len(j.shelves[recent]) + memoryRecent
 }
 
 func (j *MemoryJournal) forget(shelf int, key string, p packed) {

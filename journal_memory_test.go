@@ -24,6 +24,18 @@ func insertMany(t *testing.T, j toolguard.Journal, name string, n int, s toolgua
 	}
 }
 
+// settle ends entries that insertMany has left pending.
+func settle(t *testing.T, j toolguard.Journal, name string, n int) {
+	t.Helper()
+	for i := range n {
+		key := fmt.Sprint(name, i)
+		e := toolguard.Entry{Key: key, Group: key, Token: 1, State: toolguard.StateSucceeded}
+		_, ok, err := j.Write(context.Background(), toolguard.Version{Token: 1, State: toolguard.StatePending}, e)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+}
+
 // What is settled makes way, the oldest first. What is not stays, however old.
 func TestTheMemoryJournalIsBounded(t *testing.T) {
 	t.Parallel()
@@ -45,12 +57,49 @@ func TestTheMemoryJournalIsBounded(t *testing.T) {
 	assert.LessOrEqual(t, len(records), 40_000)
 	assert.GreaterOrEqual(t, len(records), 39_000)
 	assert.EqualValues(t, 2*33_020, records[len(records)-1].Seq)
-	for i := range 20 { // an old one can be settled still
-		key := fmt.Sprint("open", i)
-		_, ok, err := j.Write(ctx, toolguard.Version{Token: 1, State: toolguard.StatePending}, toolguard.Entry{Key: key, Group: key, Token: 1, State: toolguard.StateSucceeded})
-		require.NoError(t, err)
-		assert.True(t, ok)
+	settle(t, j, "open", 20) // an old one can be settled still
+}
+
+// What was open while thousands of others came is not forgotten once it is settled.
+func TestTheMemoryJournalKeepsWhatWasSettledLast(t *testing.T) {
+	t.Parallel()
+	ctx, j := context.Background(), toolguard.NewMemoryJournal()
+	insertMany(t, j, "long", 1, toolguard.StatePending)
+	for i := range 4 {
+		insertMany(t, j, fmt.Sprint("before", i, "."), 2_499, toolguard.StateSucceeded)
 	}
+	settle(t, j, "long", 1)
+	for i := range 2 {
+		insertMany(t, j, fmt.Sprint("after", i, "."), 2_499, toolguard.StateSucceeded)
+		found, err := j.Scan(ctx, toolguard.Query{Key: "long0"})
+		require.NoError(t, err)
+		assert.Len(t, found, 1)
+	}
+}
+
+// That holds also where thousands are settled long after they were begun.
+func TestTheMemoryJournalIsBoundedInWhatIsSettled(t *testing.T) {
+	t.Parallel()
+	ctx, j := context.Background(), toolguard.NewMemoryJournal()
+	for round := range 3 {
+		name := fmt.Sprint(round, ".")
+		insertMany(t, j, "p"+name, 9_999, toolguard.StatePending)
+		insertMany(t, j, "s"+name, 9_999, toolguard.StateSucceeded)
+		settle(t, j, "p"+name, 9_999)
+		settled, err := j.Scan(ctx, toolguard.Query{States: []toolguard.State{toolguard.StateSucceeded}, Limit: 100_000})
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(settled), 10_000)
+		kept := map[string]bool{}
+		for _, e := range settled {
+			kept[e.Key] = true
+		}
+		for i := range 5_000 {
+			assert.True(t, kept[fmt.Sprint("p", name, 9_998-i)], "the last 5,000 are there")
+		}
+	}
+	insertMany(t, j, "open", 10_000, toolguard.StatePending) // none is counted twice, or left out
+	_, _, err := j.Write(ctx, toolguard.Version{}, toolguard.Entry{Key: "one", Group: "one", Token: 1, State: toolguard.StatePending})
+	assert.ErrorContains(t, err, "full")
 }
 
 // An intent that there is no room for is an error: nothing runs unrecorded.
