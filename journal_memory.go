@@ -295,7 +295,8 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 			h.token++
 		}
 		h.due = since - h.updated + hold
-		key, held := p.key(), packed(h.append(nil))+p[packedHeadLen:]
+		held := packed(h.append(nil)) + p[packedHeadLen:]
+		key := held.key() // no part of p, which it would keep
 		_, shelf := j.find(key)
 		j.shelves[shelf][key] = held
 		taken = append(taken, j.reading(held, at))

@@ -15,7 +15,7 @@ type memoryAudit struct {
 	seq   uint64
 }
 
-// memoryRecord is a line of the audit, and the entry with what it does not say.
+// memoryRecord is a line of the audit, and of the entry what that does not say.
 type memoryRecord struct {
 	line
 	seq   uint64
@@ -48,8 +48,12 @@ func (r *memoryRecord) record() (out Record) {
 	return out
 }
 
-func (a *memoryAudit) append(at time.Time, about packed, lines []line) {
+func (a *memoryAudit) append(at time.Time, p packed, lines []line) {
+	var about packed
 	for i := range lines {
+		if lines[i].whole == nil && about == "" {
+			about = p.about()
+		}
 		page := a.page()
 		a.seq++
 		*page = append(*page, memoryRecord{lines[i], a.seq, at, about})

@@ -2,6 +2,7 @@ package toolguard
 
 import (
 	"encoding/binary"
+	"strings"
 	"time"
 )
 
@@ -162,7 +163,7 @@ func (r *unpacker) rest(e *Entry) {
 func (r *unpacker) approval() *Approval {
 	a := new(Approval)
 	for _, s := range [...]*string{&a.By, &a.Why, &a.SchemaDigest, &a.ToolVersion, &a.Policy} {
-		*s = r.string()
+		*s = strings.Clone(r.string())
 	}
 	copy(a.Digest[:], r.take(len(a.Digest)))
 	a.Edited, a.Doubt = r.bool(), r.bool()
@@ -190,10 +191,27 @@ func (p packed) call() (e Entry) {
 	return e
 }
 
-// entry unpacks all but the instants. What it returns is the caller's own.
-func (p packed) entry() (e Entry) {
+// smallEntry is how long a packed entry may be for a part of it to keep the whole.
+const smallEntry = 1 << 10
+
+// about is as much of the entry as call reads, or all of a small one. It does not
+// keep arguments and results of any size from being collected.
+func (p packed) about() packed {
+	if len(p) <= smallEntry {
+		return p
+	}
 	r := unpacker{p[packedHeadLen:]}
+	r.call(new(Entry))
+	return packed(strings.Clone(string(p[:len(p)-len(r.text)])))
+}
+
+// entry unpacks all but the instants. What it returns is the caller's own, and no part
+// of p unless that is small.
+func (p packed) entry() (e Entry) {
+	about := p.about()
+	r := unpacker{about[packedHeadLen:]}
 	r.call(&e)
+	r.text = p[len(about)-len(r.text):]
 	r.rest(&e)
 	h := p.head()
 	e.State, e.Token, e.Due = h.state, h.token, h.due

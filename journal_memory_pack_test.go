@@ -1,11 +1,17 @@
 package toolguard
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"runtime"
 	"testing"
 	"time"
+	"unsafe"
+	weakly "weak"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -47,4 +53,44 @@ func TestPackedEntries(t *testing.T) {
 		assert.Equal(rt, recordAbout(&e, 0, "").Scope, call.Scope)
 		assert.Equal(rt, []any{e.Key, e.CallID, e.Digest, e.Tool}, []any{call.Key, call.CallID, call.Digest, call.Tool})
 	})
+}
+
+// What was large and is written over goes, whatever there still is of it.
+func TestALargeEntryIsNotKeptByItsParts(t *testing.T) {
+	t.Parallel()
+	ctx, j := context.Background(), NewMemoryJournal()
+	e := Entry{
+		Key: "k", Group: "k", State: StateApproved, Due: time.Nanosecond, Tool: "refund",
+		Args: bytes.Repeat([]byte("x"), 256<<10), Approval: &Approval{By: "ann"},
+	}
+	var was Version
+	write := func(lines ...line) weakly.Pointer[byte] {
+		t.Helper()
+		e.Token++
+		ok, err := j.replace(ctx, time.Now(), was, &e, lines)
+		require.NoError(t, err)
+		require.True(t, ok)
+		was = e.Version()
+		p, _ := j.find("k")
+		return weakly.Make(unsafe.StringData(string(p)))
+	}
+	kept := map[string]weakly.Pointer[byte]{"by a line of the audit": write(line{}, line{whole: &Record{Key: "k"}}, line{})}
+	kept["by what was read"] = write()
+	read, err := j.Scan(ctx, Query{Key: "k"})
+	require.NoError(t, err)
+	kept["by its key, when taken"] = write()
+	taken, err := j.Take(ctx, 1, time.Hour)
+	require.NoError(t, err)
+	require.Len(t, taken, 1)
+	runtime.GC()
+	for how, p := range kept {
+		assert.Nil(t, p.Value(), how)
+	}
+	records, err := j.Records(ctx, RecordQuery{Key: "k"})
+	require.NoError(t, err)
+	require.Len(t, records, 3)
+	assert.Equal(t, []string{"refund", "", "refund"}, []string{records[0].Tool, records[1].Tool, records[2].Tool})
+	assert.Equal(t, "ann", read[0].Approval.By)
+	assert.Equal(t, "k", taken[0].Key)
+	runtime.KeepAlive(j)
 }
