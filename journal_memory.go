@@ -209,23 +209,23 @@ func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
 	return entries, nil
 }
 
-// matching finds one entry by its key, the newest of a group by that, and all
-// others by looking at all.
+// matching finds one entry by its key, the newest of a group by that, unless it is
+// not what is asked for, and all others by looking at all.
 func (j *MemoryJournal) matching(q *Query) (found []packed) {
 	matches := func(p packed) bool {
 		e := p.call()
 		e.State = p.state()
 		return q.Matches(&e)
 	}
-	key := q.Key
-	if key == "" && q.Group != "" && q.Limit == 1 && q.Skip <= 0 {
+	key, last := q.Key, q.Key == "" && q.Group != "" && q.Limit == 1 && q.Skip <= 0
+	if last {
 		key = j.lastKey(q.Group)
 	}
-	if key != "" {
-		if p, _ := j.find(key); p != "" && matches(p) {
-			found = append(found, p)
-		}
-		return found
+	switch p, _ := j.find(key); {
+	case p != "" && matches(p):
+		return []packed{p}
+	case q.Key != "", last && p == "":
+		return nil
 	}
 	for _, p := range j.all {
 		if (len(q.States) == 0 || slices.Contains(q.States, p.state())) && matches(p) {

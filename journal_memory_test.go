@@ -102,6 +102,32 @@ func TestTheMemoryJournalIsBoundedInWhatIsSettled(t *testing.T) {
 	assert.ErrorContains(t, err, "full")
 }
 
+// The newest of a group that a query asks for need not be the group's newest.
+func TestTheMemoryJournalFindsOlderGenerations(t *testing.T) {
+	t.Parallel()
+	ctx, j := context.Background(), toolguard.NewMemoryJournal()
+	for i, s := range []toolguard.State{toolguard.StateFailed, toolguard.StateSucceeded, toolguard.StateSucceeded, toolguard.StatePending} {
+		e := toolguard.Entry{Key: []string{"g", "g1", "g2", "g3"}[i], Group: "g", Generation: i, Token: 1, State: s}
+		_, _, err := j.Write(ctx, toolguard.Version{}, e)
+		require.NoError(t, err)
+	}
+	one := func(q toolguard.Query) (key string) {
+		q.Limit = 1
+		found, err := j.Scan(ctx, q)
+		require.NoError(t, err)
+		for _, e := range found {
+			key += e.Key
+		}
+		return key
+	}
+	assert.Equal(t, "g3", one(toolguard.Query{Group: "g"}))
+	assert.Equal(t, "g2", one(toolguard.Query{Group: "g", States: []toolguard.State{toolguard.StateSucceeded}}))
+	assert.Equal(t, "g", one(toolguard.Query{Group: "g", States: []toolguard.State{toolguard.StateFailed}}))
+	assert.Empty(t, one(toolguard.Query{Group: "g", Tool: "refund"}))
+	assert.Empty(t, one(toolguard.Query{Key: "g", Group: "g", States: []toolguard.State{toolguard.StateSucceeded}}))
+	assert.Empty(t, one(toolguard.Query{Group: "none"}))
+}
+
 // An intent that there is no room for is an error: nothing runs unrecorded.
 func TestTheMemoryJournalRefusesWhatItCannotKeep(t *testing.T) {
 	t.Parallel()
