@@ -11,7 +11,8 @@ import (
 
 // MemoryJournal is a [Journal] that is lost with the process: for tests, and for
 // runs that end with it. It keeps up to 10,000 entries that are not settled; of
-// those that are, the last 5,000 at least and 10,000 at most; and 40,000 records.
+// those that are, the last 5,000 at least and 10,000 at most; and the last 40,000
+// records, or 1,000 less.
 // Make one with [NewMemoryJournal].
 type MemoryJournal struct {
 	mu sync.Mutex

@@ -78,17 +78,24 @@ func (a *memoryAudit) page() *[]memoryRecord {
 	return &a.pages[len(a.pages)-1]
 }
 
+// prune leaves full pages: by their number what is kept is bounded.
 func (a *memoryAudit) prune(gone func(*memoryRecord) bool) {
-	for i, page := range a.pages {
-		a.pages[i] = slices.DeleteFunc(page, func(r memoryRecord) bool { return gone(&r) })
+	pages := a.pages
+	a.pages = nil
+	for _, page := range pages {
+		for i := range page {
+			if !gone(&page[i]) {
+				to := a.page()
+				*to = append(*to, page[i])
+			}
+		}
 	}
-	a.pages = slices.DeleteFunc(a.pages, func(page []memoryRecord) bool { return len(page) == 0 })
 }
 
 // find returns up to limit records after one, of a key or of all.
 func (a *memoryAudit) find(q *RecordQuery, limit int) (found []Record) {
 	for _, page := range a.pages {
-		if len(page) == 0 || page[len(page)-1].seq <= q.After {
+		if page[len(page)-1].seq <= q.After {
 			continue
 		}
 		for i := range page {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -144,6 +145,37 @@ func TestTheMemoryJournalRefusesWhatItCannotKeep(t *testing.T) {
 	_, ok, err = j.Write(ctx, toolguard.Version{}, one)
 	require.NoError(t, err)
 	assert.True(t, ok, "there is room again")
+}
+
+// What a prune leaves of the audit takes no more room than any records.
+func TestTheMemoryJournalPrunesItsAudit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, j := t.Context(), toolguard.NewMemoryJournal()
+		for i := range 41 {
+			require.NoError(t, j.Append(ctx, make([]toolguard.Record, 999)...))
+			insertMany(t, j, fmt.Sprint("open", i, "."), 1, toolguard.StatePending)
+			time.Sleep(time.Hour)
+			_, err := j.Prune(ctx, minute)
+			require.NoError(t, err)
+		}
+		records, err := j.Records(ctx, toolguard.RecordQuery{})
+		require.NoError(t, err)
+		require.Len(t, records, 2*41)
+		for i, r := range records {
+			assert.Equal(t, fmt.Sprint("open", i/2, ".0"), r.Key)
+			assert.EqualValues(t, i/2*1001+i%2+1000, r.Seq)
+		}
+		require.NoError(t, j.Append(ctx, make([]toolguard.Record, 39_918)...))
+		records, err = j.Records(ctx, toolguard.RecordQuery{Limit: 50_000})
+		require.NoError(t, err)
+		assert.Len(t, records, 40_000)
+		_, err = j.Prune(ctx, 0)
+		require.NoError(t, err)
+		records, err = j.Records(ctx, toolguard.RecordQuery{After: 1000})
+		require.NoError(t, err)
+		assert.Len(t, records, 2*41-1)
+	})
 }
 
 // A record goes on saying who made which call, whoever makes the next one under the
