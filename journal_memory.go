@@ -142,13 +142,32 @@ func (j *MemoryJournal) pack(head *packedHead, e *Entry) packed {
 
 // insert notes a new entry in its group and returns its number.
 func (j *MemoryJournal) insert(e *Entry) uint64 {
-	if e.Group != e.Key || j.newest[e.Group] != "" {
-		if top, _ := j.find(j.lastKey(e.Group)); top == "" || top.generation() <= e.Generation {
-			j.newest[e.Group] = e.Key
-		}
-	}
+	j.group(e)
 	j.made++
 	return j.made
+}
+
+// group notes what is the last of its group.
+func (j *MemoryJournal) group(e *Entry) {
+	if e.Group == e.Key && j.newest[e.Group] == "" {
+		return
+	}
+	if top, _ := j.find(j.lastKey(e.Group)); top == "" || top.generation() <= e.Generation {
+		j.newest[e.Group] = e.Key
+	}
+}
+
+// regroup does so for all, after some are gone.
+func (j *MemoryJournal) regroup() {
+	if len(j.newest) == 0 {
+		return
+	}
+	clear(j.newest)
+	for _, p := range j.all {
+		e := p.about().call()
+		e.Generation = p.generation()
+		j.group(&e)
+	}
 }
 
 // age forgets what is settled of the older entries, mostly without a look at them.
@@ -159,21 +178,12 @@ func (j *MemoryJournal) age() {
 	}
 	for key, p := range j.shelves[older] {
 		if p.state().Prunable() {
-			j.forget(older, key, p)
+			delete(j.shelves[older], key)
 		}
 	}
+	j.regroup()
 	slices.Reverse(j.shelves[:])
 	slices.Reverse(j.open[:])
-}
-
-func (j *MemoryJournal) forget(shelf int, key string, p packed) {
-	delete(j.shelves[shelf], key)
-	if len(j.newest) == 0 {
-		return
-	}
-	if e := p.call(); j.newest[e.Group] == key {
-		delete(j.newest, e.Group)
-	}
 }
 
 // reading is a copy of the entry as it stands at an instant; the zero Entry of none.
@@ -313,14 +323,15 @@ func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, erro
 		return 0, err
 	}
 	at, n := time.Now(), 0
-	for shelf, entries := range j.shelves {
+	for _, entries := range j.shelves {
 		for key, p := range entries {
 			if h := p.head(); h.state.Prunable() && at.Sub(j.epoch)-h.updated >= age {
-				j.forget(shelf, key, p)
+				delete(entries, key)
 				n++
 			}
 		}
 	}
+	j.regroup()
 	j.audit.prune(func(r *memoryRecord) bool {
 		entry, _ := j.find(r.key())
 		return entry == "" && at.Sub(r.at) >= age

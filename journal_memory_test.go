@@ -129,6 +129,35 @@ func TestTheMemoryJournalFindsOlderGenerations(t *testing.T) {
 	assert.Empty(t, one(toolguard.Query{Group: "none"}))
 }
 
+// Where the newest of a group is forgotten, the next is the newest.
+func TestTheMemoryJournalForgetsTheNewestOfAGroup(t *testing.T) {
+	t.Parallel()
+	for name, forget := range map[string]func(t *testing.T, j *toolguard.MemoryJournal){
+		"by a prune": func(t *testing.T, j *toolguard.MemoryJournal) {
+			_, err := j.Prune(t.Context(), 0)
+			require.NoError(t, err)
+		},
+		"by many others": func(t *testing.T, j *toolguard.MemoryJournal) {
+			insertMany(t, j, "other", 10_000, toolguard.StateSucceeded)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, j := t.Context(), toolguard.NewMemoryJournal()
+			for i, s := range []toolguard.State{toolguard.StateSucceeded, toolguard.StateParked, toolguard.StateParked, toolguard.StateSucceeded} {
+				e := toolguard.Entry{Key: fmt.Sprint("g", i), Group: "g", Generation: i, Token: 1, State: s}
+				_, _, err := j.Write(ctx, toolguard.Version{}, e)
+				require.NoError(t, err)
+			}
+			forget(t, j)
+			found, err := j.Scan(ctx, toolguard.Query{Group: "g", Limit: 1})
+			require.NoError(t, err)
+			require.Len(t, found, 1)
+			assert.Equal(t, "g2", found[0].Key)
+		})
+	}
+}
+
 // An intent that there is no room for is an error: nothing runs unrecorded.
 func TestTheMemoryJournalRefusesWhatItCannotKeep(t *testing.T) {
 	t.Parallel()
