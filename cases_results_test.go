@@ -129,7 +129,7 @@ func TestTextOfTypedErrorsStaysInside(t *testing.T) {
 // Report: hashicorp/go-retryablehttp#206, initializ/forge#494, thrasher-corp/gocryptotrader#2387 (case l03)
 func TestQueriesOfNestedURLsAreRedacted(t *testing.T) {
 	t.Parallel()
-	inner := &url.Error{Op: "Get", URL: "https://b.example/d?X-Amz-Signature=5d41402abc4b2a76b9719d911017c592", Err: errors.New("EOF")}
+	inner := &url.Error{Op: "Get", URL: "https://b.example/d?X-Amz-Signature=5d41402abc4b2a76b9719d911017c592", Err: errors.New("no good answer")}
 	outer := &url.Error{Op: "Get", URL: "https://a.example/d?api_key=Zk4pQ81vTn", Err: inner}
 	for _, quoted := range []bool{false, true} {
 		for name, err := range map[string]error{"typed": outer, "as text": errors.New(outer.Error())} {

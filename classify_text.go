@@ -23,6 +23,8 @@ type phrase struct {
 var phrases = []phrase{
 	{text: "context deadline exceeded", code: CodeDownstreamTimeout, typed: true, stopped: true},
 	{text: "context canceled", code: CodeUnknownError, typed: true, stopped: true},
+	{text: "context cancelled", code: CodeUnknownError, typed: true, stopped: true},
+	{text: "operation was aborted", code: CodeUnknownError, typed: true, stopped: true}, // JavaScript
 	{text: "operation was canceled", code: CodeUnknownError, typed: true, stopped: true},
 	{text: "net/http: request canceled", code: CodeUnknownError, typed: true, stopped: true},
 	{text: "canceling statement due to user request", code: CodeDownstreamTimeout, typed: true, stopped: true},
@@ -51,6 +53,23 @@ var phrases = []phrase{
 	{text: "server sent goaway", code: CodeConnectionLost, typed: true},
 	{text: "stream error: stream id", code: CodeConnectionLost, typed: true},
 	{text: "driver: bad connection", code: CodeConnectionLost, typed: true},
+	{text: "unexpected eof", code: CodeConnectionLost, typed: true},
+	{text: "transport is closing", code: CodeConnectionLost, typed: true}, // gRPC
+	{text: "transport connection broken", code: CodeConnectionLost, typed: true},
+	{text: "econnreset", code: CodeConnectionLost, typed: true}, // Node, from here
+	{text: "econnaborted", code: CodeConnectionLost, typed: true},
+	{text: "epipe", code: CodeConnectionLost, typed: true},
+	{text: "econnrefused", code: CodeConnectionRefused, typed: true},
+	{text: "enotfound", code: CodeDNSFailure, typed: true},
+	{text: "etimedout", code: CodeDownstreamTimeout, typed: true},
+	{text: "socket hang up", code: CodeConnectionLost, typed: true},
+	{text: "network socket disconnected", code: CodeConnectionLost, typed: true},
+	{text: "other side closed", code: CodeConnectionLost, typed: true},
+	{text: "fetch failed", code: CodeConnectionLost, typed: true},
+	{text: "server disconnected without sending a response", code: CodeConnectionLost, typed: true}, // Python, from here
+	{text: "peer closed connection", code: CodeConnectionLost, typed: true},
+	{text: "remote end closed connection", code: CodeConnectionLost, typed: true},
+	{text: "connection aborted", code: CodeConnectionLost, typed: true},
 	{text: "i/o timeout", code: CodeDownstreamTimeout, typed: true},
 	{text: "tls handshake timeout", code: CodeDownstreamTimeout, typed: true},
 	{text: "client.timeout exceeded", code: CodeDownstreamTimeout, typed: true},
@@ -87,6 +106,7 @@ var wholeTexts = map[string]phrase{
 	"rate limit":         {text: "rate limit", code: CodeRateLimited},
 	"timeout":            {text: "timeout", code: CodeDownstreamTimeout},
 	"timed out":          {text: "timed out", code: CodeDownstreamTimeout},
+	"eof":                {text: "eof", code: CodeConnectionLost, typed: true},
 	"invalid connection": {text: "invalid connection", code: CodeConnectionLost, typed: true}, // MySQL
 }
 
@@ -108,6 +128,9 @@ func (f *finding) readText(account *isolate.Account, err error) {
 func findPhrase(text string) (phrase, bool) {
 	if p, ok := wholeTexts[text]; ok {
 		return p, true
+	}
+	if strings.HasSuffix(text, ": eof") { // so does what io.EOF was wrapped in end
+		return wholeTexts["eof"], true
 	}
 	best := len(phrases)
 	for i := range len(text) {

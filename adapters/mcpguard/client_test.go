@@ -129,7 +129,7 @@ func TestErrorsOfToolsAndOfTheProtocol(t *testing.T) {
 		code, outcome string
 	}{
 		"its own":         {saysError("no such layer"), nil, "request_rejected", "failed"},
-		"its own, doubt":  {saysError("no such layer"), &mcpguard.Options{DoubtErrors: true}, "request_rejected", "unknown"},
+		"its own, doubt":  {saysError("no such layer"), &mcpguard.Options{DoubtErrors: true}, "unknown_error", "unknown"},
 		"a timeout":       {saysError("upstream request timed out"), nil, "downstream_timeout", "unknown"},
 		"a lost one":      {saysError("read ECONNRESET: connection reset by peer"), nil, "connection_lost", "unknown"},
 		"invalid params":  {fails(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad"}), nil, "invalid_argument", "failed"},

@@ -28,8 +28,8 @@
 // as not repeatable, and identical calls of it are all run.
 //
 // A result with IsError is the tool's own word that it failed: nothing was done.
-// If it speaks of a timeout, a lost connection or an outage, it is not known
-// whether something was; with [Options.DoubtErrors] that is so of every one. A
+// If it speaks of a timeout or an outage, or may speak of a lost connection, it is
+// not known whether something was; with [Options.DoubtErrors] that is so of every one. A
 // protocol error is read by its number. Errors that a client has to answer to,
 // such as one that asks for a newer protocol or sends the user to a page, are
 // handed on untouched, and so are results that ask for input.

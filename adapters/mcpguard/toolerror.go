@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/toolguard-go/toolguard"
 )
@@ -32,10 +33,8 @@ func (e *ToolError) failure(doubt bool) error {
 	switch {
 	case e.Err != nil:
 		return e.Err
-	case systemic(e.Text):
+	case doubt, systemic(e.Text):
 		return said // the guard reads what it was, and what is known of the effect
-	case doubt:
-		return &toolguard.Error{Code: toolguard.CodeRequestRejected, Cause: toolguard.MaybeDone(said)}
 	default:
 		return &toolguard.Error{Code: toolguard.CodeRequestRejected, Outcome: toolguard.OutcomeFailed, Cause: said}
 	}
@@ -44,19 +43,42 @@ func (e *ToolError) failure(doubt bool) error {
 // outages are what a tool says that did not fail by itself, in lower case.
 var outages = []string{
 	"timed out", "timeout", "etimedout", "deadline exceeded",
-	"connection refused", "connection reset", "connection closed", "connection lost", "connection aborted", "broken pipe", "socket hang up",
-	"econnrefused", "econnreset", "epipe", "enotfound", "unexpected eof", "fetch failed", "network error",
+	"broken pipe", "hang up", "hung up", "econn", "epipe", "enotfound", "ehostunreach", "enetunreach", "fetch failed",
+	"context cancel", "operation was cancel", "operation cancel", "request was cancel", "request cancel", "task was cancel",
 	"service unavailable", "temporarily unavailable", "bad gateway", "gateway timeout", "internal server error",
 	"rate limit", "too many requests", "overloaded",
 	"status 500", "status 502", "status 503", "status 504", "status code 500", "status code 502", "status code 503", "status code 504", "status code 429",
 }
 
-// maxLooked is how much of a text is looked at.
+// A text may speak of a lost connection in words that nobody has listed: by one of
+// the breaks alone, or by a link and what became of it. Where it only may, that is
+// enough: to be wrong costs a question, and the other mistake a second effect.
+var (
+	breaks = []string{"eof", "disconnected", "disconnect", "remotedisconnected", "aborted", "aborterror", "goaway", "unreachable"}
+	links  = []string{"connection", "socket", "transport", "stream", "network", "peer", "side", "tunnel", "pipe", "session"}
+	fates  = []string{
+		"closed", "closing", "reset", "refused", "lost", "broken", "broke", "dropped", "interrupted", "terminated", "severed",
+		"ended", "error", "failed", "failure", "gone", "down", "internal_error",
+	}
+)
+
+// maxLooked is how much of a text is looked at, at each end: what wraps an error
+// comes before it.
 const maxLooked = 2 << 10
 
 // systemic reports whether a tool speaks of a failure that leaves open what was
 // done before.
 func systemic(text string) bool {
-	text = strings.ToLower(text[:min(len(text), maxLooked)])
-	return slices.ContainsFunc(outages, func(o string) bool { return strings.Contains(text, o) })
+	if len(text) > 2*maxLooked {
+		text = text[:maxLooked] + " " + text[len(text)-maxLooked:]
+	}
+	text = strings.ToLower(text)
+	if slices.ContainsFunc(outages, func(o string) bool { return strings.Contains(text, o) }) {
+		return true
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	among := func(list []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
+	}
+	return among(breaks) || among(links) && among(fates)
 }
