@@ -29,7 +29,7 @@ func printEntry(w io.Writer, e *toolguard.Entry, records []toolguard.Record) err
 	row("tenant", e.Scope.Tenant)
 	row("principal", e.Scope.Principal)
 	row("session", e.Scope.Session)
-	row("attempts", fmt.Sprint(e.Attempts))
+	row("attempts", attemptsOf(e, records))
 	row("code", string(e.Code))
 	row("arguments", string(e.Args))
 	for _, line := range resultOf(e) {
@@ -46,6 +46,23 @@ func printEntry(w io.Writer, e *toolguard.Entry, records []toolguard.Record) err
 		fmt.Fprintln(t, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	return t.Flush()
+}
+
+// attemptsOf says how often the tool ran. Attempts are counted when a call ends:
+// of one that has not, or whose process is gone, nobody has counted.
+func attemptsOf(e *toolguard.Entry, records []toolguard.Record) string {
+	doubted := func(s toolguard.State) bool { return s == toolguard.StateUnknown || s == toolguard.StateParked }
+	counted, uncounted := e.Attempts, e.State == toolguard.StatePending || doubted(e.State)
+	for i := range records {
+		if r := &records[i]; r.Kind == toolguard.RecordAttempt {
+			counted = max(counted, r.Attempt)
+		}
+		uncounted = uncounted || doubted(records[i].To)
+	}
+	if counted == 0 && uncounted {
+		return "none ended; one may have run"
+	}
+	return fmt.Sprint(counted)
 }
 
 // happened says what a record is about.

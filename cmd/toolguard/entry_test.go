@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,28 @@ func TestResultsAreShownForPeople(t *testing.T) {
 		for _, w := range want {
 			assert.Contains(t, text, w+"\n")
 		}
+	}
+}
+
+// Nobody has counted the attempts of a process that died: that is not "never ran".
+func TestAttemptsThatNobodyCountedMayHaveRun(t *testing.T) {
+	t.Parallel()
+	const may = "none ended; one may have run"
+	lost := []toolguard.Record{{To: toolguard.StatePending}, {From: toolguard.StatePending, To: toolguard.StateUnknown}, {From: toolguard.StateUnknown, To: toolguard.StateAborted}}
+	for _, c := range []struct {
+		entry   toolguard.Entry
+		records []toolguard.Record
+		want    string
+	}{
+		{toolguard.Entry{State: toolguard.StatePending}, nil, may},
+		{toolguard.Entry{State: toolguard.StateUnknown}, nil, may},
+		{toolguard.Entry{State: toolguard.StateParked}, nil, may},
+		{toolguard.Entry{State: toolguard.StateAborted}, lost, may},
+		{toolguard.Entry{State: toolguard.StateUnknown, Attempts: 2}, lost[:2], "2"},
+		{toolguard.Entry{State: toolguard.StateAwaiting}, nil, "0"},
+		{toolguard.Entry{State: toolguard.StateFailed}, lost[:1], "0"},
+	} {
+		assert.Regexp(t, "(?m)^attempts +"+regexp.QuoteMeta(c.want)+"$", printed(t, c.entry, c.records...), c.entry.State)
 	}
 }
 
