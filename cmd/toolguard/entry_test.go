@@ -97,15 +97,11 @@ func TestRecordsAreShownForPeople(t *testing.T) {
 // A call is found by the beginning of its key or its call ID, cut as tables cut it.
 func TestCallsAreFoundByTheBeginningOfAName(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "j.db")
-	j, err := sqlite.Open(path, nil)
-	require.NoError(t, err)
-	for _, names := range [][2]string{{"58ced015aa", "call-one"}, {"58ced015bb", "call-two"}, {"7777777777", ""}} {
-		_, ok, err := j.Write(t.Context(), toolguard.Version{}, toolguard.Entry{Key: names[0], CallID: names[1], State: toolguard.StateUnknown, Tool: "pay"})
-		require.NoError(t, err)
-		require.True(t, ok)
-	}
-	require.NoError(t, j.Close())
+	path := journalOf(t,
+		toolguard.Entry{Key: "58ced015aa", CallID: "call-one", State: toolguard.StateUnknown},
+		toolguard.Entry{Key: "58ced015bb", CallID: "call-two", State: toolguard.StateUnknown},
+		toolguard.Entry{Key: "7777777777", State: toolguard.StateUnknown},
+	)
 	for name, key := range map[string]string{
 		"58ced015a": "58ced015aa", "58ced015bb…": "58ced015bb", "call-two": "58ced015bb", "call-o": "58ced015aa", "7777": "7777777777",
 	} {
@@ -121,4 +117,34 @@ func TestCallsAreFoundByTheBeginningOfAName(t *testing.T) {
 		assert.Equal(t, exitFailure, code)
 		assert.Contains(t, errs, want)
 	}
+}
+
+// A call ID that another one begins with is found all the same.
+func TestACallIDIsFoundBeforeThoseThatBeginSo(t *testing.T) {
+	t.Parallel()
+	path := journalOf(t,
+		toolguard.Entry{Key: "aaaa", CallID: "call_1", State: toolguard.StateUnknown}, toolguard.Entry{Key: "bbbb", CallID: "call_10", State: toolguard.StateUnknown},
+		toolguard.Entry{Key: "cccc", CallID: "c2", State: toolguard.StateUnknown}, toolguard.Entry{Key: "dddd", CallID: "twice", State: toolguard.StateUnknown},
+		toolguard.Entry{Key: "eeee", CallID: "twice", State: toolguard.StateUnknown},
+	)
+	for name, want := range map[string]string{"call_1": "aaaa", "call_10": "bbbb", "c2": "cccc", "twic": "begin with", "twice": "2 calls have the call ID"} {
+		_, out, errs := invoke(t, "", "journal", "show", "-journal", path, name)
+		assert.Contains(t, out+errs, want, name)
+	}
+}
+
+// journalOf is a file with entries, as nobody but a test writes them.
+func journalOf(t *testing.T, entries ...toolguard.Entry) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "j.db")
+	j, err := sqlite.Open(path, nil)
+	require.NoError(t, err)
+	for _, e := range entries {
+		e.Tool = "pay"
+		_, ok, err := j.Write(t.Context(), toolguard.Version{}, e)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+	require.NoError(t, j.Close())
+	return path
 }

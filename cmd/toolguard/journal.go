@@ -266,8 +266,8 @@ func journalPrune(ctx context.Context, flags *flag.FlagSet, args []string, c *co
 // leastPrefix is how much of a key or a call ID has to be given, in bytes.
 const leastPrefix = 4
 
-// find returns the entry with a key, or the only one whose key or call ID is that,
-// or begins so. Tables cut keys, and mark it.
+// find returns the entry with a key, or the only one with a call ID, or the only
+// one whose key or call ID begins so. Tables cut keys, and mark it.
 func find(ctx context.Context, j toolguard.Journal, name string) (toolguard.Entry, error) {
 	if name == "" {
 		return toolguard.Entry{}, fmt.Errorf("%w: the key is empty", toolguard.ErrNoEntry)
@@ -276,24 +276,27 @@ func find(ctx context.Context, j toolguard.Journal, name string) (toolguard.Entr
 		return append(found, toolguard.Entry{})[0], err
 	}
 	short := strings.TrimSuffix(name, "…")
-	var found []toolguard.Entry
-	if len(short) >= leastPrefix {
-		err := each(ctx, j, func(e toolguard.Entry) error {
-			if strings.HasPrefix(e.Key, short) || strings.HasPrefix(e.CallID, short) {
-				found = append(found, e)
-			}
-			return nil
-		})
-		if err != nil {
-			return toolguard.Entry{}, err
+	var exact, begin []toolguard.Entry
+	err := each(ctx, j, func(e toolguard.Entry) error {
+		switch {
+		case e.CallID == name:
+			exact = append(exact, e)
+		case len(short) >= leastPrefix && (strings.HasPrefix(e.Key, short) || strings.HasPrefix(e.CallID, short)):
+			begin = append(begin, e)
 		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return toolguard.Entry{}, err
+	case len(exact) > 1:
+		return toolguard.Entry{}, fmt.Errorf("%d calls have the call ID %q: want a key", len(exact), name)
+	case len(exact) == 1:
+		return exact[0], nil
+	case len(begin) > 1:
+		return toolguard.Entry{}, fmt.Errorf("the keys or call IDs of %d calls begin with %q: want more of it", len(begin), short)
+	case len(begin) == 1:
+		return begin[0], nil
 	}
-	switch len(found) {
-	case 0:
-		return toolguard.Entry{}, fmt.Errorf("%w: %q", toolguard.ErrNoEntry, name)
-	case 1:
-		return found[0], nil
-	default:
-		return toolguard.Entry{}, fmt.Errorf("the keys or call IDs of %d calls begin with %q: want more of it", len(found), short)
-	}
+	return toolguard.Entry{}, fmt.Errorf("%w: %q", toolguard.ErrNoEntry, name)
 }
