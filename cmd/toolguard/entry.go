@@ -22,7 +22,7 @@ func printEntry(w io.Writer, e *toolguard.Entry, records []toolguard.Record) err
 	}
 	row("key", e.Key)
 	row("call", e.CallID)
-	row("state", fmt.Sprintf("%v, since %s", e.State, since(e)))
+	row("state", fmt.Sprintf("%s, since %s", stateOf(e), since(e)))
 	row("tool", e.Tool)
 	row("source", e.Source)
 	row("effect", e.Effect.String())

@@ -110,7 +110,7 @@ func TestCallsAreFoundByTheBeginningOfAName(t *testing.T) {
 		assert.Contains(t, out, key)
 		code, _, errs = invoke(t, "", "journal", "decide", "-journal", path, "-by", "ann", "approve", name)
 		assert.Equal(t, exitFailure, code)
-		assert.Contains(t, errs, "decided about already", "it was found")
+		assert.Contains(t, errs, "is unknown, about which approve says nothing: want one of retry, succeeded, failed, abort", "it was found")
 	}
 	for name, want := range map[string]string{"58ce": `2 calls begin with "58ce"`, "call": "2 calls", "777": "no such entry", "…": "no such entry", "other": "no such entry"} {
 		code, _, errs := invoke(t, "", "journal", "show", "-journal", path, name)

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,8 +96,8 @@ func (s *states) Set(text string) error {
 	*s = nil
 	for name := range strings.SplitSeq(text, ",") {
 		var state toolguard.State
-		if err := state.UnmarshalText([]byte(strings.TrimSpace(name))); err != nil {
-			return err
+		if err := state.UnmarshalText([]byte(strings.TrimSpace(name))); err != nil || state == toolguard.StateNone {
+			return fmt.Errorf("%q is no state", name)
 		}
 		*s = append(*s, state)
 	}
@@ -106,12 +107,33 @@ func (s *states) Set(text string) error {
 // undecided are the states a person can do something about.
 var undecided = states{toolguard.StateAwaiting, toolguard.StateUnknown, toolguard.StateParked}
 
+// open lists what somebody can do something about: what is undecided, and what is
+// pending although its lease is over, because its process is gone.
+func open(ctx context.Context, j toolguard.Journal, q toolguard.Query) (found []toolguard.Entry, err error) {
+	want := q.Limit
+	q.States = append(slices.Clone(undecided), toolguard.StatePending)
+	for q.Limit = page; ; q.Skip += page {
+		entries, err := j.Scan(ctx, q)
+		if err != nil || len(entries) == 0 {
+			return found, err
+		}
+		for _, e := range entries {
+			if e.State == toolguard.StatePending && !leaseOver(&e) {
+				continue
+			}
+			if found = append(found, e); len(found) == want {
+				return found, nil
+			}
+		}
+	}
+}
+
 func journalList(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
 	var f journalFlags
 	f.declare(flags)
 	q := toolguard.Query{}
 	wanted, all := undecided, false
-	flags.Var(&wanted, "state", "only calls in these `states`, separated by commas")
+	flags.Var(&wanted, "state", "only calls in these `states`, separated by commas; if not given, also pending ones whose lease is over")
 	flags.BoolVar(&all, "all", false, "calls in any state")
 	flags.StringVar(&q.Tool, "tool", "", "only calls of this `tool`")
 	flags.StringVar(&q.Session, "session", "", "only calls of this `conversation`")
@@ -120,10 +142,17 @@ func journalList(ctx context.Context, flags *flag.FlagSet, args []string, c *con
 		if q.Limit < 1 {
 			return usagef("-limit %d, want 1 or more", q.Limit)
 		}
-		if q.States = wanted; all {
-			q.States = nil
+		given := false
+		flags.Visit(func(f *flag.Flag) { given = given || f.Name == "state" })
+		list := j.Scan
+		switch {
+		case all:
+		case given:
+			q.States = wanted
+		default:
+			list = func(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) { return open(ctx, j, q) }
 		}
-		entries, err := j.Scan(ctx, q)
+		entries, err := list(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -153,46 +182,6 @@ func journalShow(ctx context.Context, flags *flag.FlagSet, args []string, c *con
 			}{e, records})
 		}
 		return printEntry(c.out, &e, records)
-	})
-}
-
-func journalDecide(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
-	var f journalFlags
-	f.declare(flags)
-	var r toolguard.Ruling
-	var edited, result string
-	flags.StringVar(&r.By, "by", "", "who decides: a `name`")
-	flags.StringVar(&r.Why, "why", "", "the `reason`; it is recorded")
-	flags.StringVar(&edited, "args", "", "run with the arguments in this `file` instead; - is standard input; with approve and retry")
-	flags.StringVar(&result, "result", "", "the `text` that the model gets as the result; with succeeded")
-	return f.on(flags, args, 2, func(j toolguard.Journal) error {
-		if err := r.Verdict.UnmarshalText([]byte(flags.Arg(0))); err != nil {
-			return usageError{err}
-		}
-		if r.By == "" {
-			return usagef("want -by: who decides?")
-		}
-		if edited != "" {
-			text, err := c.read(edited)
-			if err != nil {
-				return usageError{err}
-			}
-			r.Args = text
-		}
-		r.Result = toolguard.Result{Text: result}
-		e, err := find(ctx, j, flags.Arg(1))
-		if err != nil {
-			return err
-		}
-		r.Key, r.Token = e.Key, e.Token
-		if e, err = toolguard.Decide(ctx, j, r); err != nil {
-			return err
-		}
-		if f.json {
-			return json.NewEncoder(c.out).Encode(e)
-		}
-		_, err = fmt.Fprintf(c.out, "%s is %v\n", e.Key, e.State)
-		return err
 	})
 }
 

@@ -165,7 +165,10 @@ func TestJournalMistakesAreNamed(t *testing.T) {
 		{[]string{"show", "-journal", path, ""}, exitFailure, "no such entry"},
 		{[]string{"decide", "-journal", path, "-by", "ann", "perhaps", key}, exitUsage, "perhaps"},
 		{[]string{"decide", "-journal", path, "retry", key}, exitUsage, "-by"},
-		{[]string{"decide", "-journal", path, "-by", "ann", "approve", key}, exitFailure, "decided about already"},
+		{[]string{"decide", "-journal", path, "-by", "ann", "approve", key}, exitFailure, "want one of retry, succeeded, failed, abort"},
+		{[]string{"decide", "-journal", path, "-by", "ann", "none", key}, exitUsage, `"none" is no decision: want one of approve, deny, retry, succeeded, failed, abort`},
+		{[]string{"decide", "-journal", path, "-by", "ann", key, "succeeded"}, exitUsage, "the decision comes first, and then the key: want succeeded " + key[:8]},
+		{[]string{"list", "-journal", path, "-state", "none"}, exitUsage, `"none" is no state`},
 		{[]string{"prune", "-journal", path, "-older", "-1s"}, exitUsage, "-older"},
 		{[]string{"export", "-journal", path, "-json"}, exitUsage, "-json"},
 	} {
@@ -173,6 +176,7 @@ func TestJournalMistakesAreNamed(t *testing.T) {
 		assert.Equal(t, c.code, code, "%v: %s", c.args, errs)
 		assert.Contains(t, errs, c.want, c.args)
 		assert.Empty(t, out, c.args)
+		assert.NotRegexp(t, "RulingVerdict|State[^s]", errs, "names of Go types mean nothing here")
 	}
 	for _, cmd := range journalCommands() {
 		code, out, _ := invoke(t, "", append(strings.Fields(cmd.name), "-h")...)

@@ -26,9 +26,16 @@ func printTable(w io.Writer, entries []toolguard.Entry) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "KEY\tSTATE\tSINCE\tTOOL\tSESSION\tARGUMENTS")
 	for _, e := range entries {
-		fmt.Fprintf(t, "%s\t%v\t%s\t%s\t%s\t%s\n", plain(e.Key, shownKey), e.State, since(&e), plain(e.Tool, 40), plain(e.Scope.Session, 24), plain(string(e.Args), shownArgs))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(e.Key, shownKey), stateOf(&e), since(&e), plain(e.Tool, 40), plain(e.Scope.Session, 24), plain(string(e.Args), shownArgs))
 	}
 	return t.Flush()
+}
+
+func stateOf(e *toolguard.Entry) string {
+	if e.State == toolguard.StatePending && leaseOver(e) {
+		return "pending, lease over"
+	}
+	return e.State.String()
 }
 
 func since(e *toolguard.Entry) string {
