@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -35,17 +36,27 @@ func printEntry(w io.Writer, e *toolguard.Entry, records []toolguard.Record) err
 	for _, line := range resultOf(e) {
 		row("result", line)
 	}
-	if e.Approval != nil {
-		row("decided by", e.Approval.By)
-	}
+	row("decided by", decidedBy(e, records))
 	row("linked", e.Linked)
 	fmt.Fprintln(t)
 	for i := range records {
 		r := &records[i]
-		cells := []string{r.At.Format(time.RFC3339), happened(r), plain(r.Actor, 64), plain(r.Why, 200)}
+		cells := []string{r.At.Format(time.RFC3339), happened(r, records[i+1:]), plain(r.Actor, 64), plain(r.Why, 200)}
 		fmt.Fprintln(t, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	return t.Flush()
+}
+
+// decidedBy says who said yes or no, and where no person was waited for.
+func decidedBy(e *toolguard.Entry, records []toolguard.Record) string {
+	if e.Approval == nil || e.Approval.By == "" {
+		return ""
+	}
+	at := slices.IndexFunc(records, func(r toolguard.Record) bool { return r.Kind == toolguard.RecordApproval && r.Actor == e.Approval.By })
+	if at < 0 {
+		return e.Approval.By
+	}
+	return e.Approval.By + ", " + happened(&records[at], records[at+1:])
 }
 
 // attemptsOf says how often the tool ran. Attempts are counted when a call ends:
@@ -65,8 +76,9 @@ func attemptsOf(e *toolguard.Entry, records []toolguard.Record) string {
 	return fmt.Sprint(counted)
 }
 
-// happened says what a record is about.
-func happened(r *toolguard.Record) string {
+// happened says what a record is about. What an approver answered shows in what
+// came after it.
+func happened(r *toolguard.Record, after []toolguard.Record) string {
 	switch r.Kind {
 	case toolguard.RecordState:
 		switch {
@@ -83,7 +95,10 @@ func happened(r *toolguard.Record) string {
 	case toolguard.RecordCheck:
 		return came("the service was asked", r)
 	case toolguard.RecordApproval:
-		return "somebody was asked for approval"
+		if len(after) > 0 && after[0].To == toolguard.StateDenied {
+			return "denied at once"
+		}
+		return "approved at once"
 	default:
 		return came(r.Kind.String(), r)
 	}

@@ -84,7 +84,7 @@ func TestRecordsAreShownForPeople(t *testing.T) {
 	)
 	for _, want := range []string{
 		"pending  ", "attempt 2: unknown, attempt_timeout, after 1.5s", "pending → unknown", "the service was asked: not_started", "a late answer: succeeded",
-		"unknown → succeeded", "seen on the statement", "still succeeded", "somebody was asked for approval", "refused: not_started, permission_denied",
+		"unknown → succeeded", "seen on the statement", "still succeeded", "approved at once", "refused: not_started, permission_denied",
 	} {
 		assert.Contains(t, text, want)
 	}
@@ -92,6 +92,20 @@ func TestRecordsAreShownForPeople(t *testing.T) {
 	for line := range strings.Lines(text) {
 		assert.NotRegexp(t, `[ \t]\n$`, line)
 	}
+}
+
+// What an approver answers by itself is no decision of a person who was asked.
+func TestWhoDecidesAtOnceIsShown(t *testing.T) {
+	t.Parallel()
+	by := func(name string) toolguard.Entry {
+		return toolguard.Entry{Key: "k", Approval: &toolguard.Approval{By: name}}
+	}
+	yes := []toolguard.Record{{Kind: toolguard.RecordApproval, Actor: "the limit"}, {To: toolguard.StatePending}}
+	no := []toolguard.Record{{Kind: toolguard.RecordApproval, Actor: "the limit"}, {To: toolguard.StateDenied}}
+	assert.Regexp(t, "decided by +the limit, approved at once", printed(t, by("the limit"), yes...))
+	assert.Regexp(t, "decided by +the limit, denied at once", printed(t, by("the limit"), no...))
+	assert.Regexp(t, "decided by +ann\n", printed(t, by("ann"), toolguard.Record{From: toolguard.StateAwaiting, To: toolguard.StateApproved, Actor: "ann"}))
+	assert.NotContains(t, printed(t, by("")), "decided by")
 }
 
 // A call is found by the beginning of its key or its call ID, cut as tables cut it.
