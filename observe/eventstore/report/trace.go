@@ -25,6 +25,7 @@ type Trace struct {
 	Effect string `json:"whether_the_effect_happened"`
 
 	refs    []uint64            // of its own calls, not of those made in them
+	asked   []uint64            // those of them that the name is of alone; nil if it is of all
 	records []eventstore.Record // oldest first
 	entry   *toolguard.Entry
 	audit   []toolguard.Record
@@ -58,7 +59,7 @@ func Find(ctx context.Context, store eventstore.Store, j toolguard.Journal, name
 	}
 	var traces []Trace
 	for _, group := range groups(hits) {
-		t := Trace{Key: group.key}
+		t := Trace{Key: group.key, asked: askedAbout(hits, name)}
 		if err := t.gather(ctx, store, group); err != nil {
 			return nil, err
 		}
@@ -92,6 +93,17 @@ func notFound(name string) error {
 type group struct {
 	key  string
 	refs []uint64
+}
+
+// askedAbout are the calls that a name is of which is not that of an action: a call
+// ID or an incident. Of several calls under one key it is them the answers are about.
+func askedAbout(hits []eventstore.Record, name string) (refs []uint64) {
+	for i := range hits {
+		if r := &hits[i]; r.CallID == name || r.Incident == name {
+			refs = append(refs, r.Ref)
+		}
+	}
+	return refs
 }
 
 // groups puts calls of one key together. Calls made in another one that was found are
@@ -150,7 +162,7 @@ func (t *Trace) gather(ctx context.Context, store eventstore.Store, g group) err
 	}
 	slices.SortStableFunc(t.records, func(a, b eventstore.Record) int { return a.Time.Compare(b.Time) })
 	for i := range t.records {
-		if r := &t.records[i]; t.own(r) {
+		if r := &t.records[i]; t.meant(r) {
 			t.Tool, t.CallID = r.Tool, cmp.Or(t.CallID, r.CallID)
 		}
 	}
@@ -197,10 +209,15 @@ func (t *Trace) tell() {
 // own says that a record is of the action itself, not of a call made in it.
 func (t *Trace) own(r *eventstore.Record) bool { return slices.Contains(t.refs, r.Ref) }
 
-// last is the newest record of a call itself, nil if none is kept.
+// meant says that a record is of the call that was asked about.
+func (t *Trace) meant(r *eventstore.Record) bool {
+	return t.own(r) && (len(t.asked) == 0 || slices.Contains(t.asked, r.Ref))
+}
+
+// last is the newest record of the call that was asked about, nil if none is kept.
 func (t *Trace) last() *eventstore.Record {
 	for i := len(t.records) - 1; i >= 0; i-- {
-		if r := &t.records[i]; r.Kind == toolguard.EventCall && t.own(r) {
+		if r := &t.records[i]; r.Kind == toolguard.EventCall && t.meant(r) {
 			return r
 		}
 	}

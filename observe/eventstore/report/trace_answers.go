@@ -125,7 +125,7 @@ func (t *Trace) reason() string {
 	var said []string
 	for i := range t.records {
 		r := &t.records[i]
-		if r.Kind != toolguard.EventAttempt || !t.own(r) {
+		if r.Kind != toolguard.EventAttempt || !t.meant(r) {
 			continue
 		}
 		switch r.Decision {

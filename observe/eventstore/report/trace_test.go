@@ -84,6 +84,30 @@ func inTurn(t *testing.T) context.Context {
 	return toolguard.WithScope(t.Context(), toolguard.Scope{Session: "s1", Turn: "1", Principal: "ann", Model: "m-1"})
 }
 
+// Of two calls under one key the answers are about the one that was asked about.
+func TestTraceAnswersForTheCallAskedAbout(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][2]string{
+		"c1": {"Behind the tool", "It stopped after attempt 1"},
+		"c2": {"an identical call may have had its effect (in_doubt", "It stopped before the tool: in_doubt forbids it."},
+	} {
+		text := traced(t, name, func(t *testing.T, o *toolguard.Options) {
+			lost := func(context.Context) (toolguard.Result, error) {
+				return toolguard.Result{}, toolguard.MaybeDone(errors.New("i/o timeout"))
+			}
+			g, err := toolguard.New(tool{toolguard.Info{Name: "pay", Effect: toolguard.NonIdempotent}, lost}, o)
+			require.NoError(t, err)
+			for _, id := range []string{"c1", "c2"} {
+				g.Do(inTurn(t), toolguard.Call{ID: id, Args: json.RawMessage(`{"order":1}`)})
+				time.Sleep(time.Second)
+			}
+		})
+		assert.Contains(t, text, want[0], name)
+		assert.Contains(t, text, want[1], name)
+		assert.True(t, strings.HasPrefix(text, "pay "+name+"\n"), text)
+	}
+}
+
 func TestTraceOfALateAnswer(t *testing.T) {
 	t.Parallel()
 	golden(t, "late", traced(t, "c1", func(t *testing.T, o *toolguard.Options) {
