@@ -134,7 +134,7 @@ func TestThePageInABrowser(t *testing.T) {
 				assert.Zero(t, m.Black, "shapes without a colour")
 				assert.Zero(t, m.Collisions, "labels over each other")
 				assert.Zero(t, m.Cut, "examples that have to be pulled sideways")
-				assert.Equal(t, 4, m.Sentences, "of the summary")
+				assert.Equal(t, 5, m.Sentences, "of the summary")
 				assert.Zero(t, m.Scripts)
 				shot := filepath.Join(t.ArtifactDir(), fmt.Sprintf("report-%s-%d.png", name, width))
 				chrome(t, "--blink-settings=preferredColorScheme="+scheme, fmt.Sprintf("--window-size=%d,%d", width, int(m.Height)), "--screenshot="+shot, "file://"+file)

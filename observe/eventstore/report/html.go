@@ -17,7 +17,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"number": number, "percent": percent, "short": short, "stamp": stamp, "shown": shown, "share": share, "times": times,
+	"number": number, "percent": percent, "short": short, "stamp": stamp, "shown": shown, "name": nameOf, "share": share, "times": times,
 	"of100": func(part, whole int64) float64 { return 100 * share(part, whole) },
 }).Parse(pageText))
 

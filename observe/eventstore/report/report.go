@@ -22,7 +22,7 @@ type Options struct {
 	From, To time.Time
 	// Tool is the only one to report on. If "", all.
 	Tool string
-	// Journal, if not nil, says what became of unknown outcomes.
+	// Journal, if not nil, says what became of unknown outcomes, and what waits.
 	Journal toolguard.Journal
 	// Examples is how many of the slowest calls and of the newest failures each tool has.
 	// If zero, 5.
@@ -39,6 +39,10 @@ type Report struct {
 	Tools []Tool `json:"tools"`
 	// Unknowns are the calls whose outcome was unknown, by what became of it.
 	Unknowns map[Fate]int `json:"unknowns"`
+	// Waiting are the entries of the journal that wait for somebody, whenever they
+	// were made: one for each action, however many calls asked for it. Nil if no
+	// journal was asked. Pending ones are those whose lease is over.
+	Waiting map[toolguard.State]int `json:"waiting,omitempty"`
 	// Summary says the most important of it in sentences.
 	Summary []string `json:"summary"`
 	// Records is how many records the examples come from. If the period has more
@@ -137,6 +141,9 @@ func Build(ctx context.Context, store eventstore.Store, o Options) (*Report, err
 	records = b.onlyRecords(records)
 	b.examples(records)
 	if err := b.unknowns(ctx, records); err != nil {
+		return nil, err
+	}
+	if b.Waiting, err = waiting(ctx, o.Journal, o.Tool); err != nil {
 		return nil, err
 	}
 	b.finish()

@@ -245,3 +245,45 @@ func TestPeriodsMustBePeriods(t *testing.T) {
 	_, err := report.Build(t.Context(), eventstore.Store(nil), report.Options{From: noon, To: noon})
 	assert.ErrorContains(t, err, "ends")
 }
+
+// What waits is counted in the journal, once for each action; where no journal was
+// asked the report says so.
+func TestTheReportSaysWhatWaits(t *testing.T) {
+	t.Parallel()
+	s, err := dial.Read(t.Context(), stored(t, func(observe func(toolguard.Event)) {
+		for range 3 { // the model asked again and again
+			observe(toolguard.Event{Kind: toolguard.EventCall, Time: noon, Key: "aaaa", Category: toolguard.CategoryUnknown, Code: toolguard.CodeNoEntry})
+		}
+	}))
+	require.NoError(t, err)
+	defer s.Close()
+	j := toolguard.NewMemoryJournal()
+	for key, e := range map[string]toolguard.Entry{
+		"aaaa": {Tool: "pay", State: toolguard.StateAwaiting}, "bbbb": {Tool: "pay", State: toolguard.StateUnknown},
+		"cccc": {Tool: "pay", State: toolguard.StateUnknown}, "dddd": {Tool: "pay", State: toolguard.StatePending, Due: time.Hour},
+		"eeee": {Tool: "pay", State: toolguard.StatePending, Due: 1}, "ffff": {Tool: "other", State: toolguard.StateSucceeded},
+	} {
+		e.Key = key
+		_, ok, err := j.Write(t.Context(), toolguard.Version{}, e)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+	for _, c := range []struct {
+		journal toolguard.Journal
+		tool    string
+		want    string
+	}{
+		{j, "", "In the journal, actions that wait by now: 1 for an approval, 2 unknown, 1 of processes that are gone.\n"},
+		{j, "other", "Nothing waits in the journal.\n"},
+		{nil, "", "No journal was asked (-journal)"},
+	} {
+		r, err := report.Build(t.Context(), s, report.Options{From: noon.Add(-time.Hour), To: noon.Add(time.Hour), Journal: c.journal, Tool: c.tool})
+		require.NoError(t, err)
+		var b bytes.Buffer
+		require.NoError(t, r.WriteText(&b))
+		assert.Contains(t, b.String(), c.want)
+		if c.tool == "" {
+			assert.Contains(t, b.String(), "\n(no entry) ", "a call that has no tool")
+		}
+	}
+}

@@ -9,11 +9,11 @@ import (
 func (r *Report) summary() (said []string) {
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	if r.All.Calls == 0 {
-		return []string{"No calls in this period."}
+		return []string{"No calls in this period.", r.waits()}
 	}
 	say("%s of %s failed: %s, %s.", number(r.All.Failures), calls(r.All.Calls), percent(r.All.Rate, r.All.Calls), r.All.compared())
 	if worst := &r.Tools[0]; worst.Failures > 0 && len(r.Tools) > 1 {
-		say("%s failed most: in %s of %s, mostly with %s.", shown(worst.Tool, 40), number(worst.Failures), calls(worst.Calls), shown(worst.cause(), 40))
+		say("%s failed most: in %s of %s, mostly with %s.", nameOf(worst.Tool, 40), number(worst.Failures), calls(worst.Calls), shown(worst.cause(), 40))
 	}
 	if opened := r.opened(); opened != "" {
 		say("Breakers opened, and calls were refused meanwhile: %s.", opened)
@@ -28,7 +28,26 @@ func (r *Report) summary() (said []string) {
 	default:
 		say("%s may have had an effect or not; of %d nobody knows yet.", calls(r.All.Unknown), r.All.UnknownNow)
 	}
-	return said
+	return append(said, r.waits())
+}
+
+// waits says what the journal has for somebody to look at.
+func (r *Report) waits() string {
+	if r.Waiting == nil {
+		return "No journal was asked (-journal): what waits for people is not in here, nor what they found out."
+	}
+	var parts []string
+	total := 0
+	for _, s := range waitingStates {
+		if n := r.Waiting[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", number(int64(n)), waitingWords[s]))
+			total += n
+		}
+	}
+	if total == 0 {
+		return "Nothing waits in the journal."
+	}
+	return fmt.Sprintf("In the journal, actions that wait by now: %s.", strings.Join(parts, ", "))
 }
 
 // opened lists the tools whose breakers opened, those that did so most.
@@ -36,7 +55,7 @@ func (r *Report) opened() string {
 	var all []string
 	for _, l := range r.breakers {
 		if l.trips > 0 && len(all) < 3 {
-			all = append(all, shown(l.tool, 40)+" "+times(l.trips))
+			all = append(all, nameOf(l.tool, 40)+" "+times(l.trips))
 		}
 	}
 	return strings.Join(all, ", ")

@@ -83,7 +83,7 @@ func (r *Report) writeTools(w *errWriter) {
 	for i := range all {
 		t := &all[i]
 		rows = append(rows, []string{
-			shown(t.Tool, 40), number(t.Calls), number(t.Failures), percent(t.Rate, t.Calls), percent(t.RateBefore, t.CallsBefore), string(t.Trend),
+			nameOf(t.Tool, 40), number(t.Calls), number(t.Failures), percent(t.Rate, t.Calls), percent(t.RateBefore, t.CallsBefore), string(t.Trend),
 			number(t.Refused), number(t.Retries), short(t.P50), short(t.P95), short(t.P99), number(t.Unknown),
 		})
 	}
@@ -112,7 +112,7 @@ func (t *Tool) writeDetails(w *errWriter) {
 	if len(t.ByCode) == 0 {
 		return
 	}
-	w.printf("\n%s: what calls that did not succeed came to\n", shown(t.Tool, 60))
+	w.printf("\n%s: what calls that did not succeed came to\n", nameOf(t.Tool, 60))
 	var rows [][]string
 	for _, c := range t.ByCode {
 		rows = append(rows, []string{"  " + c.Category, shown(string(c.Code), 40), number(c.Calls), percent(share(c.Calls, t.Calls), t.Calls)})
@@ -161,6 +161,15 @@ func shown(s string, limit int) string {
 		return string(runes[:limit-1]) + "…"
 	}
 	return s
+}
+
+// nameOf is a tool's name as it is shown. A call has none if it was to be resumed
+// under a key that the journal does not have.
+func nameOf(tool string, limit int) string {
+	if tool == "" {
+		return "(no entry)"
+	}
+	return shown(tool, limit)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
