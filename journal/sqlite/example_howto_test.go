@@ -3,10 +3,12 @@ package sqlite_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/journal/sqlite"
@@ -107,7 +109,6 @@ func Example_sideEffects() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer journal.Close()
 
 	// snippet: once_call
 	ctx := toolguard.WithScope(context.Background(), toolguard.Scope{
@@ -135,7 +136,9 @@ func Example_sideEffects() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	stop()
+	if err := shutDown(stop, box, journal); err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(len(bank), "refunds")
 	// Output:
 	// to a person: refund 80.00 for order A-17
@@ -185,3 +188,13 @@ func recoverOften(ctx context.Context, box *toolguard.Toolbox) (stop func(), err
 	// end snippet
 	return stop, nil
 }
+
+// snippet: once_stop
+func shutDown(stop func(), box *toolguard.Toolbox, journal *sqlite.Journal) error {
+	stop() // the recoverer
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return errors.Join(box.Shutdown(ctx), journal.Close()) // what runs may still write: the journal goes last
+}
+
+// end snippet
