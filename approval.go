@@ -241,13 +241,22 @@ func (c *call) awaitDecision() bool {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
 	}
 	e.Approval = c.approval("", "") // what is to be decided about
-	if !c.put(&was, e, "") {
+	if !c.put(&was, e, c.askedFor()) {
 		return false
 	}
 	if c.ledger.entry.State == StateAwaiting {
 		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
 	}
 	return c.overtaken() // somebody else was faster
+}
+
+// askedFor is the line that a person is asked about, where the audit may have
+// arguments: it is made of them.
+func (c *call) askedFor() string {
+	if c.guard.gates.describe == nil || !c.guard.opts.Journaling.AuditArguments {
+		return ""
+	}
+	return c.redact(c.guard.DescribeCall(c.ctx, c.doc.Text))
 }
 
 // approvalLine is the audit's line on who decided.

@@ -26,8 +26,9 @@ type JournalPolicy struct {
 	// Checked says that a [Recoverer] or people look at what is unknown, so that
 	// the model may be told so.
 	Checked bool
-	// AuditArguments puts the redacted arguments into the audit. The exact ones
-	// are in the entry in any case.
+	// AuditArguments puts the redacted arguments into the audit, and, as the Why of
+	// what awaits an approval, the redacted line of [Typed].Describe. The exact
+	// arguments are in the entry in any case.
 	AuditArguments bool
 }
 
