@@ -1,12 +1,15 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/sqlite"
 )
 
 // A call whose process is gone is on the list as soon as its lease is over, and
@@ -34,4 +37,24 @@ func TestPendingCallsAreListedOnceTheirLeaseIsOver(t *testing.T) {
 		assert.Contains(t, errs, want)
 		assert.NotContains(t, errs, "already")
 	}
+}
+
+// What awaits an approval is listed and shown in the words a person was to be asked in.
+func TestApprovalsAreListedInTheirOwnWords(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j.db")
+	j, err := sqlite.Open(path, nil)
+	require.NoError(t, err)
+	for key, why := range map[string]string{"aaaa": "refund order A-17", "bbbb": ""} {
+		e := toolguard.Entry{Key: key, State: toolguard.StateAwaiting, Tool: "pay", Args: []byte(`{"order":"` + key + `"}`)}
+		_, _, err = j.Write(t.Context(), toolguard.Version{}, e, toolguard.Record{Key: key, To: toolguard.StateAwaiting, Actor: toolguard.ActorGuard, Why: why})
+		require.NoError(t, err)
+	}
+	require.NoError(t, j.Close())
+	_, out, _ := invoke(t, "", "journal", "list", "-journal", path)
+	assert.Regexp(t, "aaaa .* refund order A-17\n", out)
+	assert.Regexp(t, `bbbb .* \{"order":"bbbb"\}`, out)
+	_, out, _ = invoke(t, "", "journal", "show", "-journal", path, "aaaa")
+	assert.Contains(t, out, "refund order A-17")
+	assert.Contains(t, out, `{"order":"aaaa"}`)
 }

@@ -159,7 +159,11 @@ func journalList(ctx context.Context, flags *flag.FlagSet, args []string, c *con
 		if f.json {
 			return json.NewEncoder(c.out).Encode(append([]toolguard.Entry{}, entries...))
 		}
-		return printTable(c.out, entries)
+		lines, err := askedFor(ctx, j, entries)
+		if err != nil {
+			return err
+		}
+		return printTable(c.out, entries, lines)
 	})
 }
 

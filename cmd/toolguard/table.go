@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -16,9 +18,31 @@ const (
 	shownArgs = 60
 )
 
-// printTable prints entries for people. What comes from elsewhere is shown without
+// askedFor are the lines that people are asked about, by the keys of what awaits an
+// approval, where the audit has them.
+func askedFor(ctx context.Context, j toolguard.Journal, entries []toolguard.Entry) (map[string]string, error) {
+	lines := make(map[string]string)
+	for _, e := range entries {
+		if e.State != toolguard.StateAwaiting {
+			continue
+		}
+		records, err := j.Records(ctx, toolguard.RecordQuery{Key: e.Key})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			if r.To == toolguard.StateAwaiting && r.Actor == toolguard.ActorGuard && r.Why != "" {
+				lines[e.Key] = r.Why
+			}
+		}
+	}
+	return lines, nil
+}
+
+// printTable prints entries for people, with what they are asked about in the place
+// of the arguments. What comes from elsewhere is shown without
 // what a terminal could obey.
-func printTable(w io.Writer, entries []toolguard.Entry) error {
+func printTable(w io.Writer, entries []toolguard.Entry, lines map[string]string) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(w, "none")
 		return err
@@ -26,7 +50,7 @@ func printTable(w io.Writer, entries []toolguard.Entry) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "KEY\tSTATE\tSINCE\tTOOL\tSESSION\tARGUMENTS")
 	for _, e := range entries {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(e.Key, shownKey), stateOf(&e), since(&e), plain(e.Tool, 40), plain(e.Scope.Session, 24), plain(string(e.Args), shownArgs))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(e.Key, shownKey), stateOf(&e), since(&e), plain(e.Tool, 40), plain(e.Scope.Session, 24), plain(cmp.Or(lines[e.Key], string(e.Args)), shownArgs))
 	}
 	return t.Flush()
 }
