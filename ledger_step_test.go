@@ -137,3 +137,32 @@ func (m *mute) Scan(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, 
 	}
 	return m.MemoryJournal.Scan(ctx, q)
 }
+
+// What a person has closed in one step is closed for the others.
+func TestWhatAPersonClosedStaysClosedInOtherSteps(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	first := refundOf(inStep("1"), g, "A")
+	decide(t, j, toolguard.Ruling{Key: first.Key, Verdict: toolguard.RulingAbort, By: "ben"})
+	assert.Equal(t, "aborted/unknown", verdict(refundOf(inStep("2"), g, "A")))
+	assertOnce(t, b)
+}
+
+// What the downstream says of another step counts once it is written down.
+func TestADoubtThatCannotBeSettledRemains(t *testing.T) {
+	t.Parallel()
+	inBubble(t, "", func(t *testing.T) {
+		b, j := &bank{refuses: toolguard.MaybeDone(errLost)}, toolguard.NewMemoryJournal()
+		tool := refundTool(b, toolguard.IdempotentByKey)
+		tool.Status = b.status
+		off := toolguard.RetryPolicy{Off: true}
+		refundOf(inStep("1"), guardOf(t, tool, &toolguard.Options{Journal: j, Retry: off}), "A")
+		b.refuses = nil
+		time.Sleep(10 * time.Minute)
+		full := &faulty{Journal: j, before: func(int) error { return errDisk }}
+		env := refundOf(inStep("2"), guardOf(t, tool, &toolguard.Options{Journal: full, Retry: off}), "A")
+		assert.Equal(t, "journal_unavailable", string(env.Error.Code))
+		assert.Zero(t, b.count())
+	})
+}
