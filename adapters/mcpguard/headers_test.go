@@ -11,9 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolguard-go/toolguard/adapters/mcpguard"
-	"github.com/toolguard-go/toolguard/httpguard"
 )
 
 // Arguments that the protocol has repeated in headers are those that run: what the
@@ -32,15 +29,9 @@ func TestHeadersOfParametersAreThoseOfTheCall(t *testing.T) {
 		}
 		handler.ServeHTTP(w, r)
 	}))
-	defer web.Close()
-	httpClient, err := mcpguard.HTTPClient(httpguard.Options{})
-	require.NoError(t, err)
-	client := bareClient()
-	client.AddSendingMiddleware(newGuards(t, nil).Client(nil))
-	cs, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL, HTTPClient: httpClient, DisableStandaloneSSE: true}, nil)
-	require.NoError(t, err)
-	defer func() { _ = cs.Close() }()
-	_, err = cs.ListTools(t.Context(), nil) // the SDK knows the headers from there
+	t.Cleanup(web.Close)
+	cs := overHTTP(t, web)
+	_, err := cs.ListTools(t.Context(), nil) // the SDK knows the headers from there
 	require.NoError(t, err)
 
 	assert.Contains(t, text(call(t, cs, "probe", object{"shard": "7", "q": "x"})), `{\"q\":\"x\",\"shard\":7}`)

@@ -234,14 +234,8 @@ func TestRefusedAndLimitedByAnHTTPServer(t *testing.T) {
 		}
 		handler.ServeHTTP(w, r)
 	}))
-	defer web.Close()
-	httpClient, err := mcpguard.HTTPClient(httpguard.Options{})
-	require.NoError(t, err)
-	client := bareClient()
-	client.AddSendingMiddleware(newGuards(t, nil).Client(nil))
-	cs, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL, HTTPClient: httpClient, DisableStandaloneSSE: true}, nil)
-	require.NoError(t, err)
-	defer func() { _ = cs.Close() }()
+	t.Cleanup(web.Close)
+	cs := overHTTP(t, web)
 	call(t, cs, "probe", nil)
 	limited = true
 	r := call(t, cs, "probe", object{"n": 2})
@@ -249,4 +243,16 @@ func TestRefusedAndLimitedByAnHTTPServer(t *testing.T) {
 	assert.Equal(t, "rate_limited", f.Error.Code)
 	assert.Equal(t, "not_started", f.Error.Outcome)
 	assert.Contains(t, text(r), `"retry_after_ms":600000`)
+}
+
+// overHTTP is the session of a guarded client with a web server. It ends before that.
+func overHTTP(t *testing.T, web *httptest.Server) *mcp.ClientSession {
+	httpClient, err := mcpguard.HTTPClient(httpguard.Options{})
+	require.NoError(t, err)
+	client := bareClient()
+	client.AddSendingMiddleware(newGuards(t, nil).Client(nil))
+	cs, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL, HTTPClient: httpClient, DisableStandaloneSSE: true}, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = cs.Close() })
+	return cs
 }
