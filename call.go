@@ -300,10 +300,18 @@ func (c *call) budget() time.Duration {
 			total += c.waited(c.began)
 		}
 	}
-	if v := c.via; v != nil && !v.deadline.IsZero() {
-		total = min(total, v.deadline.Sub(c.began))
+	if end, ok := c.batchEnd(); ok {
+		total = min(total, end.Sub(c.began))
 	}
 	return total
+}
+
+// batchEnd is when the call's batch has to be answered, if it is of one.
+func (c *call) batchEnd() (end time.Time, ok bool) {
+	if c.via == nil {
+		return time.Time{}, false
+	}
+	return c.via.deadline, !c.via.deadline.IsZero()
 }
 
 // deadline is the end of the budget; zero if there is none.

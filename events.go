@@ -172,7 +172,9 @@ func (e *events) told(c *call) {
 	if e == nil {
 		return
 	}
-	e.expect(&c.told, &c.state)
+	if !e.expect(&c.told) {
+		e.overdue(&c.state)
+	}
 }
 
 // isolate runs observer code that owes so many events on a goroutine of its own
@@ -196,22 +198,26 @@ func (e *events) isolate(owes uint32, f func(run *atomic.Uint32)) bool {
 		}()
 		f(&r.run)
 	}()
-	e.expect(&r.done, &r.run)
+	if !e.expect(&r.done) {
+		e.overdue(&r.run)
+	}
 	return true
 }
 
-// expect waits for a run of observer code, for at most the policy's patience. Mostly
-// it has returned when it has had its turn: only one that takes its time is timed.
-func (e *events) expect(done *signal, run *atomic.Uint32) {
+// expect waits for observer code, for at most the policy's patience, and reports
+// whether it is done. Mostly it is when it has had its turn: only code that takes its
+// time is timed.
+func (e *events) expect(done *signal) bool {
 	if done.sent.Load() || done.soon() {
-		return
+		return true
 	}
 	timer := time.NewTimer(e.policy.Patience)
 	defer timer.Stop()
 	select {
 	case <-done.wait():
+		return true
 	case <-timer.C:
-		e.overdue(run)
+		return false
 	}
 }
 

@@ -36,14 +36,11 @@ const turns = 4
 // wait returns what is closed once the signal is sent.
 func (s *signal) wait() <-chan struct{} {
 	made := make(chan struct{}) // not written any more once the sender may read it
-	c := made
-	if !s.waiter.CompareAndSwap(nil, &made) {
-		c = *s.waiter.Load()
-	}
+	s.waiter.CompareAndSwap(nil, &made)
 	if s.sent.Load() { // whoever sent it may not have seen the channel, or is about to close it
 		sent := make(chan struct{})
 		close(sent)
 		return sent
 	}
-	return c
+	return *s.waiter.Load()
 }

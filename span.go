@@ -89,20 +89,13 @@ func (s *span) started() bool {
 	if mine {
 		go s.ask()
 	}
-	if s.answered.soon() {
+	if e.expect(&s.answered) {
 		return true
 	}
-	timer := time.NewTimer(e.policy.Patience)
-	defer timer.Stop()
-	select {
-	case <-s.answered.wait():
-		return true
-	case <-timer.C:
-		if mine {
-			e.overdue(&s.run)
-		}
-		return false
+	if mine {
+		e.overdue(&s.run)
 	}
+	return false
 }
 
 func (s *span) ask() {

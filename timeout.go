@@ -160,8 +160,8 @@ func (a *attempt) Deadline() (time.Time, bool) {
 	}
 	own := a.call.began.Add(a.began)
 	own = own.Add(a.limit + a.call.waited(own))
-	if v := a.call.via; v != nil && !v.deadline.IsZero() && v.deadline.Before(own) {
-		own = v.deadline
+	if end, bounded := a.call.batchEnd(); bounded && end.Before(own) {
+		own = end
 	}
 	if !ok || own.Before(outer) {
 		return own, true

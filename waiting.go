@@ -153,8 +153,8 @@ func (c *call) prolonged(a *attempt, again func()) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	most := noLimit
-	if v := c.via; v != nil && !v.deadline.IsZero() {
-		most = time.Until(v.deadline) // others wait for their answers
+	if end, ok := c.batchEnd(); ok {
+		most = time.Until(end) // others wait for their answers
 	}
 	if w.running() {
 		w.again = append(w.again, again)
