@@ -130,6 +130,9 @@ func (c claim) and(next claim) claim {
 // weigh looks at the errors of a chain from the deepest up. Foreign errors are
 // asked only if ask is set.
 func weigh(chain cause.Chain, ask bool) finding {
+	if len(chain.Nodes) == 1 && !chain.Cut { // as most chains are
+		return look(chain.Nodes[0], ask)
+	}
 	var few [6]branches
 	below := few[:]
 	if len(chain.Nodes) >= len(few) {

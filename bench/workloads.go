@@ -50,7 +50,9 @@ func jsonTool(_ context.Context, args []byte) (string, error) {
 	if err := json.Unmarshal(args, &in); err != nil {
 		return "", err
 	}
-	out, err := json.Marshal(map[string]any{"order": in.Order, "left": in.Amount / 2, "urgent": in.Urgent})
+	out, err := json.Marshal(map[string]any{
+		"order": in.Order, "left": in.Amount / 2, "currency": in.Currency, "urgent": in.Urgent, "state": "refunded",
+	})
 	return string(out), err
 }
 

@@ -63,11 +63,9 @@ func (v *view) translate(found []span) {
 // hasEscape reports anything to undo. Text without is not copied.
 func hasEscape(text string) bool {
 	for i := 0; i < len(text); i++ {
-		k := strings.IndexAny(text[i:], `\%`)
-		if k < 0 {
-			return false
+		if c := text[i]; c != '\\' && c != '%' {
+			continue
 		}
-		i += k
 		if _, size := unescape(text[i:]); size > 1 {
 			return true
 		}
