@@ -183,6 +183,7 @@ type Query struct {
 	Key, Group           string
 	Tenant, Session, Run string
 	Tool                 string
+	Digest               Digest
 	States               []State
 	// Skip leaves out as many of the newest. Limit bounds the answer; if zero, 100.
 	Skip, Limit int
@@ -193,6 +194,7 @@ func (q *Query) Matches(e *Entry) bool {
 	same := func(want, is string) bool { return want == "" || want == is }
 	return same(q.Key, e.Key) && same(q.Group, e.Group) && same(q.Tenant, e.Scope.Tenant) &&
 		same(q.Session, e.Scope.Session) && same(q.Run, e.Scope.Run) && same(q.Tool, e.Tool) &&
+		(q.Digest == Digest{} || q.Digest == e.Digest) &&
 		(len(q.States) == 0 || slices.Contains(q.States, e.State))
 }
 

@@ -10,18 +10,16 @@ import (
 )
 
 // MemoryJournal is a [Journal] that is lost with the process: for tests, and for
-// runs that end with it. It keeps up to 10,000 entries that are not settled; of
-// those that are, the last 5,000 at least and 10,000 at most; and the last 40,000
-// records, or 1,000 less.
+// runs that end with it. It keeps up to 10,000 entries that are not settled, or that
+// a person has aborted; of the others, the last 5,000 at least and 10,000 at most; and
+// the last 40,000 records, or 1,000 less.
 // Make one with [NewMemoryJournal].
 type MemoryJournal struct {
 	mu sync.Mutex
-	// What is written is among the recent entries, until too many of those are
-	// settled. Then what is settled of the older ones is forgotten, all of it at once:
-	// one after the other each would have to be looked up again, long after it was of
-	// use.
-	shelves [2]map[string]packed
-	open    [2]int            // how many of them are not settled
+	// What is settled is among the recent entries, until there are too many. Then the
+	// older ones are forgotten, all at once: one after the other each would have to be
+	// looked up again, long after it was of use.
+	shelves [3]map[string]packed
 	newest  map[string]string // the key of a group's highest generation, where that is not the group
 	made    uint64
 	epoch   time.Time // of the first write
@@ -30,15 +28,25 @@ type MemoryJournal struct {
 	scratch []byte
 }
 
-// The shelves.
+// The shelves. Few entries are open at any time, so that all of them can be looked at.
 const (
-	recent = iota
+	open = iota
+	recent
 	older
 )
 
+// shelfOf is where an entry in the state belongs. That nobody knows what became of an
+// aborted one is of use for as long as that of any in doubt.
+func shelfOf(s State) int {
+	if !s.Prunable() || s == StateAborted {
+		return open
+	}
+	return recent
+}
+
 const (
 	memoryOpen    = 10_000
-	memorySettled = 5_000 // on each shelf
+	memorySettled = 5_000 // recent ones, and as many older
 )
 
 var errJournalFull = errors.New("toolguard: the memory journal is full of calls that are not settled")
@@ -46,7 +54,7 @@ var errJournalFull = errors.New("toolguard: the memory journal is full of calls 
 // NewMemoryJournal returns an empty journal.
 func NewMemoryJournal() *MemoryJournal {
 	return &MemoryJournal{
-		shelves: [...]map[string]packed{make(map[string]packed), make(map[string]packed)},
+		shelves: [...]map[string]packed{make(map[string]packed), make(map[string]packed), make(map[string]packed)},
 		newest:  make(map[string]string),
 	}
 }
@@ -86,7 +94,7 @@ func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, 
 	case head.version() != was:
 		*e = j.reading(old, at)
 		return false, nil
-	case j.open[recent]+j.open[older] >= memoryOpen && !e.State.Prunable() && (old == "" || head.state.Prunable()):
+	case len(j.shelves[open]) >= memoryOpen && shelf != open && !e.State.Prunable():
 		return false, errJournalFull
 	case old == "":
 		head.created, head.serial = at.Sub(j.epoch), j.insert(e)
@@ -99,37 +107,26 @@ func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, 
 	return true, nil
 }
 
-// put makes p one of the recent entries, in place of an old one that is on a shelf.
+// put puts p where it belongs, in place of an old one that is on a shelf.
 func (j *MemoryJournal) put(key string, p, old packed, shelf int) {
-	if shelf == older {
-		delete(j.shelves[older], key)
+	to := shelfOf(p.state())
+	if old != "" && shelf != to {
+		delete(j.shelves[shelf], key)
 	}
-	if old != "" {
-		j.count(shelf, old.state(), -1)
-	}
-	j.shelves[recent][key] = p
-	j.count(recent, p.state(), 1)
-	if len(j.shelves[recent])-j.open[recent] >= memorySettled {
+	j.shelves[to][key] = p
+	if len(j.shelves[recent]) >= memorySettled {
 		j.age()
 	}
 }
 
-// find returns the entry with the key, or "", and where it is, or is to be.
+// find returns the entry with the key, or "", and where it is.
 func (j *MemoryJournal) find(key string) (p packed, shelf int) {
-	if p = j.shelves[recent][key]; p != "" {
-		return p, recent
-	}
-	if p = j.shelves[older][key]; p != "" {
-		return p, older
+	for shelf, entries := range j.shelves {
+		if p = entries[key]; p != "" {
+			return p, shelf
+		}
 	}
 	return "", recent
-}
-
-// count counts what is not settled.
-func (j *MemoryJournal) count(shelf int, s State, n int) {
-	if !s.Prunable() {
-		j.open[shelf] += n
-	}
 }
 
 func (j *MemoryJournal) pack(head *packedHead, e *Entry) packed {
@@ -170,20 +167,11 @@ func (j *MemoryJournal) regroup() {
 	}
 }
 
-// age forgets what is settled of the older entries, mostly without a look at them.
-// The recent ones are those now.
+// age forgets the older entries. The recent ones are those now.
 func (j *MemoryJournal) age() {
-	if j.open[older]+len(j.newest) == 0 {
-		clear(j.shelves[older])
-	}
-	for key, p := range j.shelves[older] {
-		if p.state().Prunable() {
-			delete(j.shelves[older], key)
-		}
-	}
+	clear(j.shelves[older])
+	slices.Reverse(j.shelves[recent:])
 	j.regroup()
-	slices.Reverse(j.shelves[:])
-	slices.Reverse(j.open[:])
 }
 
 // reading is a copy of the entry as it stands at an instant; the zero Entry of none.
@@ -238,9 +226,15 @@ func (j *MemoryJournal) matching(q *Query) (found []packed) {
 	case q.Key != "", last && p == "":
 		return nil
 	}
-	for _, p := range j.all {
-		if (len(q.States) == 0 || slices.Contains(q.States, p.state())) && matches(p) {
-			found = append(found, p)
+	shelves := j.shelves[:]
+	if len(q.States) > 0 && !slices.ContainsFunc(q.States, func(s State) bool { return shelfOf(s) != open }) {
+		shelves = j.shelves[:recent]
+	}
+	for _, entries := range shelves {
+		for _, p := range entries {
+			if (len(q.States) == 0 || slices.Contains(q.States, p.state())) && matches(p) {
+				found = append(found, p)
+			}
 		}
 	}
 	return found
@@ -290,7 +284,7 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 	at := time.Now()
 	since := at.Sub(j.epoch)
 	var due []packed
-	for _, p := range j.all {
+	for _, p := range j.shelves[open] {
 		if h := p.head(); !h.state.Prunable() && h.overdue(since) {
 			due = append(due, p)
 		}
@@ -307,9 +301,7 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 		}
 		h.due = since - h.updated + hold
 		held := packed(h.append(nil)) + p[packedHeadLen:]
-		key := held.key() // no part of p, which it would keep
-		_, shelf := j.find(key)
-		j.shelves[shelf][key] = held
+		j.shelves[open][held.key()] = held // its own key: p's would keep p
 		taken = append(taken, j.reading(held, at))
 	}
 	return taken, nil

@@ -103,6 +103,29 @@ func TestTheMemoryJournalIsBoundedInWhatIsSettled(t *testing.T) {
 	assert.ErrorContains(t, err, "full")
 }
 
+// What nobody knows the fate of is found however much was settled since, also where a
+// person has closed it.
+func TestTheMemoryJournalKeepsWhatIsDoubted(t *testing.T) {
+	t.Parallel()
+	ctx, j := context.Background(), toolguard.NewMemoryJournal()
+	insertMany(t, j, "aborted", 1, toolguard.StateAborted)
+	insertMany(t, j, "parked", 1, toolguard.StateParked)
+	insertMany(t, j, "done", 33_000, toolguard.StateSucceeded)
+	for want, s := range map[string]toolguard.State{"aborted0": toolguard.StateAborted, "parked0": toolguard.StateParked} {
+		found, err := j.Scan(ctx, toolguard.Query{States: []toolguard.State{s}})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		assert.Equal(t, want, found[0].Key)
+	}
+	n, err := j.Prune(ctx, 0)
+	require.NoError(t, err)
+	assert.Greater(t, n, 5_000)
+	left, err := j.Scan(ctx, toolguard.Query{})
+	require.NoError(t, err)
+	require.Len(t, left, 1, "an aborted one makes way with the others")
+	assert.Equal(t, "parked0", left[0].Key)
+}
+
 // The newest of a group that a query asks for need not be the group's newest.
 func TestTheMemoryJournalFindsOlderGenerations(t *testing.T) {
 	t.Parallel()

@@ -6,10 +6,8 @@ import "errors"
 // was lost makes the same call in another step: of that the entry knows nothing.
 
 // doubtful are the states in which a call may have had its effect, or may have it yet.
+// Journals find their entries by the digest, without a look at what is settled.
 var doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted}
-
-// maxDoubtful bounds how many entries are looked at.
-const maxDoubtful = 1000
 
 // undoubtedElsewhere looks for an identical call of another step, in the same
 // conversation or else the same run, of which nobody knows whether it had its effect.
@@ -32,13 +30,13 @@ func (c *call) mindsOtherSteps() bool {
 
 // doubtElsewhere returns the entry of such a call, the zero Entry if there is none.
 func (c *call) doubtElsewhere() (Entry, error) {
-	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Tool: c.guard.info.Name, States: doubtful, Limit: maxDoubtful}
+	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: doubtful}
 	if q.Session == "" {
 		q.Run = c.scope.Run
 	}
 	found, err := c.guard.journal.scan(c.ctx, c.left(callbackTimeout), q)
 	for _, e := range found {
-		if e.Digest == c.digest && e.Scope.Tenant == c.scope.Tenant {
+		if e.Scope.Tenant == c.scope.Tenant {
 			return e, err
 		}
 	}

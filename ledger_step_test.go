@@ -2,6 +2,7 @@ package toolguard_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,4 +166,35 @@ func TestADoubtThatCannotBeSettledRemains(t *testing.T) {
 		assert.Equal(t, "journal_unavailable", string(env.Error.Code))
 		assert.Zero(t, b.count())
 	})
+}
+
+// reads counts the entries that a journal is made to read.
+type reads struct {
+	toolguard.Journal
+	n int
+}
+
+func (j *reads) Scan(ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
+	found, err := j.Journal.Scan(ctx, q)
+	j.n += len(found)
+	return found, err
+}
+
+// What a step costs does not grow with the run, whatever else that has left in doubt.
+func TestAStepReadsOnlyWhatItAsksFor(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{loses: true}, &reads{Journal: toolguard.NewMemoryJournal()}
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{
+		Journal: j, Retry: toolguard.RetryPolicy{Off: true}, Breaker: toolguard.BreakerPolicy{Off: true},
+	})
+	for i := range 50 {
+		if i == 25 {
+			b.loses = false
+		}
+		refundOf(toolguard.WithScope(t.Context(), toolguard.Scope{Run: "r", Session: "s", Step: fmt.Sprint(i)}), g, fmt.Sprint("order ", i))
+	}
+	assert.Zero(t, j.n, "no call was made before")
+	env := refundOf(toolguard.WithScope(t.Context(), toolguard.Scope{Run: "r", Session: "s", Step: "50"}), g, "order 7")
+	assert.Equal(t, "in_doubt/unknown", verdict(env))
+	assert.Equal(t, 1, j.n)
 }

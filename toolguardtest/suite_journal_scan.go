@@ -10,7 +10,7 @@ import (
 
 func (x *journalTest) scanFields() {
 	a, b := full("a", toolguard.StateUnknown), full("b", toolguard.StatePending)
-	b.Group, b.Tool = "other group", "mail"
+	b.Group, b.Tool, b.Digest = "other group", "mail", toolguard.Digest{9}
 	b.Scope = toolguard.Scope{Tenant: "other", Session: "s2", Run: "r2"}
 	x.insert(a)
 	x.insert(b)
@@ -25,6 +25,7 @@ func (x *journalTest) scanFields() {
 		"session":      {toolguard.Query{Session: "s2"}, []string{"b"}},
 		"run":          {toolguard.Query{Run: "r1"}, []string{"a"}},
 		"tool":         {toolguard.Query{Tool: "mail"}, []string{"b"}},
+		"digest":       {toolguard.Query{Digest: toolguard.Digest{9}}, []string{"b"}},
 		"states":       {toolguard.Query{States: []toolguard.State{toolguard.StateParked, toolguard.StatePending}}, []string{"b"}},
 		"both states":  {toolguard.Query{States: []toolguard.State{toolguard.StateUnknown, toolguard.StatePending}}, []string{"b", "a"}},
 		"two fields":   {toolguard.Query{Tool: "mail", Tenant: "acme"}, nil},
@@ -38,11 +39,16 @@ func (x *journalTest) scanFields() {
 // scanTogether asks for one and several fields, pages included, and holds the answers
 // against Query.Matches.
 func (x *journalTest) scanTogether() {
-	states := []toolguard.State{toolguard.StatePending, toolguard.StateParked, toolguard.StateSucceeded}
+	states := []toolguard.State{toolguard.StatePending, toolguard.StateParked, toolguard.StateSucceeded, toolguard.StateAborted, toolguard.StateUnknown}
+	doubtful := []toolguard.State{toolguard.StatePending, toolguard.StateUnknown, toolguard.StateParked, toolguard.StateAborted}
+	one, other := toolguard.Digest{1}, toolguard.Digest{2}
 	var all []toolguard.Entry // newest first
 	for i := range 24 {
 		pick := func(bit int) string { return string(rune('a' + i>>bit&1)) }
-		e := bare(fmt.Sprintf("k%02d", i), states[i%3])
+		e := bare(fmt.Sprintf("k%02d", i), states[i%len(states)])
+		if e.Digest = one; i>>2&1 == 1 {
+			e.Digest = other
+		}
 		e.Group, e.Generation, e.Tool = "g"+pick(0), i, "t"+pick(1)
 		e.Scope = toolguard.Scope{Tenant: "n" + pick(2), Session: "s" + pick(3), Run: "r" + pick(1)}
 		x.insert(e)
@@ -50,7 +56,9 @@ func (x *journalTest) scanTogether() {
 	}
 	for _, q := range []toolguard.Query{
 		{}, {Key: "k05"}, {Key: "none"}, {Group: "ga"}, {Tenant: "nb"}, {Session: "sb"}, {Run: "ra"}, {Tool: "tb"},
-		{States: states[1:2]}, {States: states[:2]}, {States: states[1:]}, {States: []toolguard.State{toolguard.StateAborted}},
+		{States: states[1:2]}, {States: states[:2]}, {States: states[1:]}, {States: states[3:4]}, {States: []toolguard.State{toolguard.StateDenied}},
+		{Digest: one}, {Digest: toolguard.Digest{3}}, {Digest: one, States: doubtful}, {Digest: one, States: doubtful[1:3]}, {States: doubtful},
+		{Run: "ra", Digest: one, States: doubtful}, {Session: "sb", Digest: other, States: doubtful, Limit: 2}, {Group: "ga", Digest: one, States: doubtful},
 		{Key: "k05", Group: "gb"}, {Key: "k05", Group: "ga"}, {Key: "k05", States: states[1:2]},
 		{Group: "ga", Tenant: "na", Session: "sa", Run: "ra", Tool: "ta", States: states[:2]},
 		{Limit: 3}, {Skip: 5, Limit: 3}, {Skip: 23}, {Skip: 24}, {Skip: -1, Limit: -1}, {Tool: "ta", Skip: 2, Limit: 2}, {Group: "gb", Limit: 1},

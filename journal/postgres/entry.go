@@ -16,7 +16,7 @@ var entryColumns = []column{
 	{"key", "text"}, {"token", "bigint"}, {"state", "text"}, {"group_key", "text"}, {"generation", "bigint"},
 	{"tool", "text"}, {"source", "text"}, {"tenant", "text"}, {"principal", "text"}, {"session", "text"}, {"turn", "text"},
 	{"run", "text"}, {"step", "text"}, {"model", "text"}, {"prompt_version", "text"}, {"call_id", "text"},
-	{"owner", "text"}, {"linked", "text"}, {"due_ns", "bigint"}, {"rest", "jsonb"}, {"args", "text"}, {"result", "text"},
+	{"owner", "text"}, {"linked", "text"}, {"due_ns", "bigint"}, {"digest", "text"}, {"rest", "jsonb"}, {"args", "text"}, {"result", "text"},
 }
 
 // entryRow is an entry as it is stored: text where a person or a query looks for
@@ -24,7 +24,7 @@ var entryColumns = []column{
 type entryRow struct {
 	toolguard.Entry        // its strings are spelled
 	token, generation, due int64
-	state, rest            string
+	state, digest, rest    string
 	args, result           *string
 }
 
@@ -35,7 +35,7 @@ func (r *entryRow) values() []any {
 		&e.Key, &r.token, &r.state, &e.Group, &r.generation,
 		&e.Tool, &e.Source, &s.Tenant, &s.Principal, &s.Session, &s.Turn,
 		&s.Run, &s.Step, &s.Model, &s.PromptVersion, &e.CallID,
-		&e.Owner, &e.Linked, &r.due, &r.rest, &r.args, &r.result,
+		&e.Owner, &e.Linked, &r.due, &r.digest, &r.rest, &r.args, &r.result,
 	}
 }
 
@@ -72,6 +72,7 @@ type restOfEntry struct {
 	CallID     absent `json:"call_id,omitzero"`
 	Owner      absent `json:"owner,omitzero"`
 	Linked     absent `json:"linked,omitzero"`
+	Digest     absent `json:"digest,omitzero"`
 	Args       absent `json:"args,omitzero"`
 	Result     absent `json:"result,omitzero"`
 	Due        absent `json:"due_ns,omitzero"`
@@ -82,7 +83,7 @@ type restOfEntry struct {
 func rowOf(e toolguard.Entry) (*entryRow, error) {
 	r := &entryRow{
 		Entry: e, token: int64(e.Token), generation: int64(e.Generation), due: int64(e.Due),
-		state: e.State.String(), args: text(e.Args), result: text(e.Result),
+		state: e.State.String(), digest: e.Digest.String(), args: text(e.Args), result: text(e.Result),
 	}
 	eachString(&r.Entry, spell)
 	rest, err := json.Marshal(restOfEntry{Entry: &r.Entry})
@@ -116,6 +117,9 @@ func (r *entryRow) entry() (toolguard.Entry, error) {
 		return toolguard.Entry{}, certainly("entry %q: %w", e.Key, err)
 	}
 	if err := e.State.UnmarshalText([]byte(r.state)); err != nil {
+		return toolguard.Entry{}, certainly("entry %q: %w", e.Key, err)
+	}
+	if err := e.Digest.UnmarshalText([]byte(r.digest)); err != nil {
 		return toolguard.Entry{}, certainly("entry %q: %w", e.Key, err)
 	}
 	eachString(&e, unspell)

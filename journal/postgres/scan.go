@@ -65,6 +65,9 @@ func conditions(q *toolguard.Query) (string, []any) {
 			add(c.condition, spell(c.value))
 		}
 	}
+	if q.Digest != (toolguard.Digest{}) {
+		add("e.digest = $::text", q.Digest.String())
+	}
 	if len(q.States) > 0 {
 		var states []string
 		for _, s := range q.States {
@@ -74,8 +77,23 @@ func conditions(q *toolguard.Query) (string, []any) {
 		if !slices.ContainsFunc(q.States, toolguard.State.Prunable) {
 			where = append(where, "e.settled_at IS NULL")
 		}
+		if !slices.ContainsFunc(q.States, surely) {
+			where = append(where, "e."+isDoubtful)
+		}
 	}
 	return strings.Join(where, " AND "), args
+}
+
+// isDoubtful is the condition of toolguard_entries_doubtful.
+const isDoubtful = "state IN ('pending', 'unknown', 'parked', 'aborted')"
+
+// surely says of a state that it is none of those.
+func surely(s toolguard.State) bool {
+	switch s {
+	case toolguard.StateAborted, toolguard.StateParked, toolguard.StatePending, toolguard.StateUnknown:
+		return false
+	}
+	return true
 }
 
 // Records implements [toolguard.Journal].

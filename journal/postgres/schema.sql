@@ -28,6 +28,7 @@ CREATE TABLE toolguard_entries (
   due_ns         bigint NOT NULL,  -- somebody looks at it this long after updated_at
   due_at         timestamptz,      -- updated_at + due_ns; NULL for never
   settled_at     timestamptz,      -- updated_at, if it may be deleted when it is old
+  digest         text COLLATE "C" NOT NULL, -- of what was asked for
   rest           jsonb NOT NULL,   -- what has no column
   args           text,
   result         text
@@ -37,6 +38,7 @@ CREATE INDEX toolguard_entries_group ON toolguard_entries (left(group_key, 120),
 CREATE INDEX toolguard_entries_run ON toolguard_entries (left(run, 120)) WHERE run <> '';
 CREATE INDEX toolguard_entries_session ON toolguard_entries (left(session, 120)) WHERE session <> '';
 CREATE INDEX toolguard_entries_open ON toolguard_entries (due_at) WHERE settled_at IS NULL;
+CREATE INDEX toolguard_entries_doubtful ON toolguard_entries (digest) WHERE state IN ('pending', 'unknown', 'parked', 'aborted');
 CREATE INDEX toolguard_entries_settled ON toolguard_entries (settled_at) WHERE settled_at IS NOT NULL;
 
 -- The audit: one row for each thing that happened, never changed.
@@ -74,7 +76,7 @@ SELECT key, state, tool, tenant, principal, session, turn, run, step, call_id, a
        rest ->> 'code' AS code, rest ->> 'effect' AS effect, rest ->> 'risk' AS risk,
        (rest ->> 'attempts')::bigint AS attempts, rest -> 'approval' AS approval, linked,
        created_at AS created, updated_at AS updated, due_at AS due,
-       token, group_key, generation, source, model, prompt_version, owner, rest
+       token, group_key, generation, source, model, prompt_version, owner, digest, rest
 FROM toolguard_entries;
 
 CREATE VIEW toolguard_audit AS

@@ -15,7 +15,7 @@ import (
 var columns = []string{
 	"key", "token", "state", "group_key", "generation", "tool", "source",
 	"tenant", "principal", "session", "turn", "run", "step", "model", "prompt_version",
-	"owner", "linked", "created_at", "updated_at", "due_ns", "due_at", "rest", "args", "result",
+	"owner", "linked", "created_at", "updated_at", "due_ns", "due_at", "digest", "rest", "args", "result",
 }
 
 // row is an entry as it is stored: text where a person or a query looks for it,
@@ -30,7 +30,7 @@ type row struct {
 	owner, linked         string
 	created, updated, due int64
 	dueAt                 sql.NullInt64
-	rest                  string
+	digest, rest          string
 	args, result          sql.NullString
 }
 
@@ -39,7 +39,7 @@ func (r *row) values() []any {
 	return []any{
 		&r.key, &r.token, &r.state, &r.group, &r.generation, &r.tool, &r.source,
 		&r.scope.Tenant, &r.scope.Principal, &r.scope.Session, &r.scope.Turn, &r.scope.Run, &r.scope.Step, &r.scope.Model, &r.scope.PromptVersion,
-		&r.owner, &r.linked, &r.created, &r.updated, &r.due, &r.dueAt, &r.rest, &r.args, &r.result,
+		&r.owner, &r.linked, &r.created, &r.updated, &r.due, &r.dueAt, &r.digest, &r.rest, &r.args, &r.result,
 	}
 }
 
@@ -60,6 +60,7 @@ type restOfEntry struct {
 	Scope      absent `json:"scope,omitzero"`
 	Owner      absent `json:"owner,omitzero"`
 	Linked     absent `json:"linked,omitzero"`
+	Digest     absent `json:"digest,omitzero"`
 	Args       absent `json:"args,omitzero"`
 	Result     absent `json:"result,omitzero"`
 	Due        absent `json:"due_ns,omitzero"`
@@ -76,7 +77,7 @@ func rowOf(e *toolguard.Entry) (*row, error) {
 	return &row{
 		key: strings.Clone(e.Key), token: int64(e.Token), state: e.State.String(), group: e.Group, generation: int64(e.Generation),
 		tool: e.Tool, source: e.Source, scope: e.Scope, owner: e.Owner, linked: e.Linked,
-		due: int64(e.Due), rest: string(rest), args: text(e.Args), result: text(e.Result),
+		due: int64(e.Due), digest: e.Digest.String(), rest: string(rest), args: text(e.Args), result: text(e.Result),
 	}, nil
 }
 
@@ -107,6 +108,9 @@ func (r *row) entry(at int64) (toolguard.Entry, error) {
 	if err := e.State.UnmarshalText([]byte(r.state)); err != nil {
 		return e, fmt.Errorf("toolguard/sqlite: entry %q is damaged: %w", r.key, err)
 	}
+	if err := e.Digest.UnmarshalText([]byte(r.digest)); err != nil {
+		return e, fmt.Errorf("toolguard/sqlite: entry %q is damaged: %w", r.key, err)
+	}
 	e.Key, e.Token, e.Group, e.Generation = r.key, uint64(r.token), r.group, int(r.generation)
 	e.Tool, e.Source, e.Scope, e.Owner, e.Linked = r.tool, r.source, r.scope, r.owner, r.linked
 	e.Args, e.Result, e.Due = raw(r.args), raw(r.result), time.Duration(r.due)
@@ -135,12 +139,15 @@ func (r *row) settled() []any {
 // sameAction reports whether the rows differ only in what settled returns.
 func (r *row) sameAction(o *row) bool {
 	return r.group == o.group && r.generation == o.generation && r.tool == o.tool && r.source == o.source &&
-		r.scope == o.scope && r.args == o.args
+		r.scope == o.scope && r.digest == o.digest && r.args == o.args
 }
 
 // isOpen is the condition of toolguard_entries_open: SQLite uses the index where it
 // finds these very words.
 const isOpen = "state NOT IN ('succeeded', 'failed', 'denied', 'expired', 'aborted')"
+
+// isDoubtful is likewise that of toolguard_entries_doubtful.
+const isDoubtful = "state IN ('pending', 'unknown', 'parked', 'aborted')"
 
 var (
 	selectEntries = "SELECT seq, " + strings.Join(columns, ", ") + " FROM toolguard_entries "

@@ -48,6 +48,9 @@ func selection(q *toolguard.Query) (string, []any) {
 	equal("session", q.Session)
 	equal("run", q.Run)
 	equal("tool", q.Tool)
+	if q.Digest != (toolguard.Digest{}) {
+		equal("digest", q.Digest.String())
+	}
 	if q.Run != "" {
 		where = append(where, "run <> ''") // what the index is made of
 	}
@@ -56,8 +59,13 @@ func selection(q *toolguard.Query) (string, []any) {
 	}
 	from := ""
 	if len(q.States) > 0 {
-		where = append(where, inStates(q.States))
-		if allOpen(q.States) && q.Key+q.Group+q.Run+q.Session == "" {
+		condition := inStates(q.States)
+		where = append(where, condition)
+		switch {
+		case q.Key+q.Group != "":
+		case condition == isDoubtful && q.Digest != toolguard.Digest{}:
+			from = "INDEXED BY toolguard_entries_doubtful " // else it looks at all of the session, or the run
+		case allOpen(q.States) && q.Run+q.Session == "":
 			from = "INDEXED BY toolguard_entries_open " // else it looks for the newest among all
 		}
 	}

@@ -25,6 +25,7 @@ CREATE TABLE toolguard_entries (
   updated_at     INTEGER NOT NULL,
   due_ns         INTEGER NOT NULL, -- somebody looks at it this long after updated_at
   due_at         INTEGER,          -- updated_at + due_ns, NULL for never
+  digest         TEXT NOT NULL,    -- of what was asked for
   rest           TEXT NOT NULL,    -- JSON: what has no column
   args           TEXT,
   result         TEXT
@@ -33,6 +34,7 @@ CREATE TABLE toolguard_entries (
 CREATE INDEX toolguard_entries_group ON toolguard_entries (group_key, generation);
 CREATE INDEX toolguard_entries_run ON toolguard_entries (run) WHERE run <> '';
 CREATE INDEX toolguard_entries_session ON toolguard_entries (session) WHERE session <> '';
+CREATE INDEX toolguard_entries_doubtful ON toolguard_entries (digest) WHERE state IN ('pending', 'unknown', 'parked', 'aborted');
 CREATE INDEX toolguard_entries_open ON toolguard_entries (due_at)
   WHERE state NOT IN ('succeeded', 'failed', 'denied', 'expired', 'aborted');
 
@@ -72,7 +74,7 @@ SELECT key, state, tool, tenant, principal, session, turn, run, step, args, resu
        strftime('%Y-%m-%d %H:%M:%f', created_at / 1e9, 'unixepoch') AS created,
        strftime('%Y-%m-%d %H:%M:%f', updated_at / 1e9, 'unixepoch') AS updated,
        strftime('%Y-%m-%d %H:%M:%f', due_at / 1e9, 'unixepoch') AS due,
-       token, group_key, generation, source, model, prompt_version, owner, rest
+       token, group_key, generation, source, model, prompt_version, owner, digest, rest
 FROM toolguard_entries;
 
 CREATE VIEW toolguard_audit AS

@@ -57,7 +57,7 @@ func TestNothingIsStoredTwice(t *testing.T) {
 	e, r := storetest.Filled[toolguard.Entry](0), storetest.Filled[toolguard.Record](0)
 	write(t, openAt(t, path), toolguard.Version{}, e, r)
 	for table, want := range map[string][]string{
-		"toolguard_entries": {"tool_version", "schema_digest", "effect", "risk", "call_id", "digest", "approval_digest", "code", "attempts", "approval", "checks", "quiet_ns"},
+		"toolguard_entries": {"tool_version", "schema_digest", "effect", "risk", "call_id", "approval_digest", "code", "attempts", "approval", "checks", "quiet_ns"},
 		"toolguard_records": {"tool_version", "schema_digest", "call_id", "digest", "attempt", "duration_ns", "incident"},
 	} {
 		var rest map[string]json.RawMessage
@@ -80,12 +80,14 @@ func TestQueriesUseIndexes(t *testing.T) {
 	openAt(t, path)
 	db := pool(t, path, "", "busy_timeout(5000)")
 	parked := []toolguard.State{toolguard.StateParked, toolguard.StateAwaiting}
+	doubtful := []toolguard.State{toolguard.StatePending, toolguard.StateUnknown, toolguard.StateParked, toolguard.StateAborted}
 	for want, query := range map[string]string{
 		"INDEX sqlite_autoindex_toolguard_entries_1 (key=?)": sqlite.Selection(toolguard.Query{Key: "k"}),
 		"INDEX toolguard_entries_group (group_key=?)":        sqlite.Selection(toolguard.Query{Group: "g", Limit: 1}),
 		"INDEX toolguard_entries_run (run=?)":                sqlite.Selection(toolguard.Query{Run: "r"}),
 		"INDEX toolguard_entries_session (session=?)":        sqlite.Selection(toolguard.Query{Session: "s"}),
 		"INDEX toolguard_entries_open":                       sqlite.Selection(toolguard.Query{States: parked}),
+		"INDEX toolguard_entries_doubtful (digest=?)":        sqlite.Selection(toolguard.Query{Run: "r", Digest: toolguard.Digest{1}, States: doubtful}),
 		"INDEX toolguard_entries_open ":                      sqlite.SelectDue,
 		"INDEX toolguard_records_key (key=?":                 sqlite.SelectRecordsOf,
 		"INTEGER PRIMARY KEY (rowid>?)":                      sqlite.OldRecords,
