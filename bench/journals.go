@@ -23,13 +23,14 @@ func (charge) Call(context.Context, json.RawMessage) (toolguard.Result, error) {
 }
 
 // journal is that of all calls with side effects, in memory, and the same guard
-// without one.
+// without one; in a conversation, and where each call is a step of one run.
 func journal() Case {
 	return Case{Name: "memory journal", Variants: []Variant{
-		{Name: Unwatched, New: chargesOf(nil)},
-		{Name: Journaled, New: chargesOf(fullJournal), Bounds: []Bound{
+		{Name: Unwatched, New: chargesOf(nil, sameScope)},
+		{Name: Journaled, New: chargesOf(fullJournal, sameScope), Bounds: []Bound{
 			{Beside: Unwatched, More: 1000, Extra: 8},
 		}},
+		{Name: Stepped, New: chargesOf(fullJournal, nextStep), Bounds: []Bound{{Beside: Journaled}}},
 	}}
 }
 
@@ -48,9 +49,19 @@ func fullJournal() toolguard.Journal {
 	return j
 }
 
-// chargesOf makes calls of one conversation, no two alike, so that each of them is
-// looked up, claimed under a key of its own, run and settled.
-func chargesOf(journal func() toolguard.Journal) func() Call {
+// sameScope is that of all calls: their arguments tell them apart.
+func sameScope(int64) toolguard.Scope {
+	return toolguard.Scope{Principal: "ann", Session: "chat", Turn: "one"}
+}
+
+// nextStep is the scope of the nth call of a run.
+func nextStep(n int64) toolguard.Scope {
+	return toolguard.Scope{Principal: "ann", Run: "nightly", Step: strconv.FormatInt(n, 10)}
+}
+
+// chargesOf makes calls of which no two are alike, so that each of them is looked up,
+// claimed under a key of its own, run and settled.
+func chargesOf(journal func() toolguard.Journal, scope func(n int64) toolguard.Scope) func() Call {
 	return func() Call {
 		opts := quick()
 		if journal != nil {
@@ -61,10 +72,10 @@ func chargesOf(journal func() toolguard.Journal) func() Call {
 			panic(err) // the tool is a constant
 		}
 		var n atomic.Int64
-		scope := toolguard.Scope{Principal: "ann", Session: "chat", Turn: "one"}
 		return func(ctx context.Context) error {
-			args := append(strconv.AppendInt([]byte(`{"n":`), n.Add(1), 10), '}')
-			env := g.Do(toolguard.WithScope(ctx, scope), toolguard.Call{ID: "tc_1", Args: args})
+			n := n.Add(1)
+			args := append(strconv.AppendInt([]byte(`{"n":`), n, 10), '}')
+			env := g.Do(toolguard.WithScope(ctx, scope(n)), toolguard.Call{ID: "tc_1", Args: args})
 			return expectCode(&env, "")
 		}
 	}

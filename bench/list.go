@@ -12,6 +12,7 @@ const (
 	Abandon   = "failsafe-go + goroutine"     // the same, able to abandon an attempt
 	Peers     = "decode + schema + goroutine" // the same after decoding and validation
 	Direct    = "the tool alone"
+	Isolated  = "a goroutine, no policies" // and no more than a deadline and a recover need
 	Unwatched = "guard, no observer"
 	AllOn     = "guard, all on"
 	Rendered  = "guard, no observer, rendered"
@@ -22,6 +23,7 @@ const (
 	ByHand    = "guard, recorded by hand"
 	Watched   = "guard, observer"
 	Journaled = "guard, memory journal"
+	Stepped   = "guard, memory journal, steps"
 )
 
 // Cases returns all there is to measure.
@@ -75,6 +77,7 @@ func schema() Case {
 func aroundJSON() Case {
 	return Case{Name: "JSON tool", Variants: []Variant{
 		{Name: Direct, New: direct(jsonTool, fourArgs)},
+		{Name: Isolated, New: isolatedOf(jsonTool, fourArgs, 1, nil), Bounds: []Bound{{Beside: Failsafe}}},
 		{Name: Failsafe, New: failsafeOf(newPeer, jsonTool, fourArgs, nil)},
 		{Name: Abandon, New: abandonOf(jsonTool, fourArgs, nil)},
 		{Name: Unwatched, New: guardOf(schemaText, jsonTool, quick, fourArgs, ""), Bounds: []Bound{{Beside: Failsafe}}},
@@ -87,6 +90,7 @@ func aroundJSON() Case {
 
 func failures() Case {
 	return Case{Name: "3 failures", Variants: []Variant{
+		{Name: Isolated, New: isolatedOf(down, noArgs, 3, errDown), Bounds: []Bound{{Beside: Failsafe}}},
 		{Name: Failsafe, New: failsafeOf(newPeer, down, noArgs, errDown)},
 		{Name: Abandon, New: abandonOf(down, noArgs, errDown)},
 		{Name: Unwatched, New: guardOf("", down, quick, noArgs, toolguard.CodeUnknownError), Bounds: []Bound{

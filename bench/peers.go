@@ -111,6 +111,38 @@ func failsafeOf(newPeer func() *peer, f toolFunc, args []byte, want error) func(
 	}
 }
 
+// isolatedOf is the least that can leave a hanging tool behind and outlive a panic:
+// what a guard, or anybody, pays before it does anything else.
+func isolatedOf(f toolFunc, args []byte, attempts int, want error) func() Call {
+	return func() Call {
+		return func(ctx context.Context) error {
+			done := make(chan error, 1)
+			go func() {
+				defer func() {
+					if p := recover(); p != nil {
+						done <- fmt.Errorf("panic: %v", p)
+					}
+				}()
+				var err error
+				for range attempts {
+					_, err = f(ctx, args)
+				}
+				done <- err
+			}()
+			limit := time.NewTimer(time.Minute)
+			defer limit.Stop()
+			select {
+			case err := <-done:
+				return expect(err, want)
+			case <-limit.C:
+				return context.DeadlineExceeded
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
 func abandonOf(f toolFunc, args []byte, want error) func() Call {
 	return func() Call {
 		p := newPeer()
