@@ -356,12 +356,12 @@ func TestRulingsThatMakeNoSense(t *testing.T) {
 		want   string
 	}{
 		"nobody":        {toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry}, "who decides"},
-		"no verdict":    {toolguard.Ruling{Key: key, By: "ben"}, "decided about already"},
-		"approve":       {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingApprove}, "decided about already"},
+		"no verdict":    {toolguard.Ruling{Key: key, By: "ben"}, "not about"},
+		"approve":       {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingApprove}, "not about"},
 		"no such entry": {toolguard.Ruling{Key: "nope", By: "ben", Verdict: toolguard.RulingRetry}, "no such entry"},
 		"empty key":     {toolguard.Ruling{By: "ben", Verdict: toolguard.RulingRetry}, "no such entry"},
 		"bad args":      {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Args: []byte(`[1]`)}, "not one JSON object: they are another value"},
-		"changed hands": {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Token: 7}, "decided about already"},
+		"changed hands": {toolguard.Ruling{Key: key, By: "ben", Verdict: toolguard.RulingRetry, Token: 7}, "not about"},
 	} {
 		_, err := toolguard.Decide(context.Background(), j, c.ruling)
 		assert.ErrorContains(t, err, c.want, name)

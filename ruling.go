@@ -61,7 +61,7 @@ func (v *RulingVerdict) UnmarshalText(b []byte) error {
 
 // ErrDecided says that a ruling came too late: the entry is in another state than
 // the person has seen, or than can be decided about.
-var ErrDecided = errors.New("toolguard: the entry has been decided about already")
+var ErrDecided = errors.New("toolguard: the entry is in a state that the ruling is not about")
 
 // ErrNoEntry says that the journal has no entry with the key.
 var ErrNoEntry = errors.New("toolguard: the journal has no such entry")

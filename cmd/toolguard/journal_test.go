@@ -113,7 +113,7 @@ func TestFirstDecisionCounts(t *testing.T) {
 	assert.Contains(t, out, "succeeded")
 	code, _, errs = decide("failed", keys["unknown"])
 	assert.Equal(t, exitFailure, code)
-	assert.Contains(t, errs, "decided about already")
+	assert.Contains(t, errs, "not about")
 	_, out, _ = invoke(t, "", "journal", "show", "-journal", path, keys["unknown"])
 	assert.Contains(t, out, "seen on the statement")
 
