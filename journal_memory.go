@@ -20,6 +20,7 @@ type MemoryJournal struct {
 	// older ones are forgotten, all at once: one after the other each would have to be
 	// looked up again, long after it was of use.
 	shelves [3]map[string]packed
+	digests [3]digests        // of what is settled
 	newest  map[string]string // the key of a group's highest generation, where that is not the group
 	made    uint64
 	epoch   time.Time // of the first write
@@ -101,19 +102,22 @@ func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, 
 	}
 	head.state, head.token, head.due, head.updated = e.State, e.Token, e.Due, at.Sub(j.epoch)
 	p := j.pack(&head, e)
-	j.put(e.Key, p, old, shelf)
+	j.put(e, p, old, shelf)
 	j.audit.append(at, p, lines)
 	e.Created, e.Updated, e.Read, j.written = j.epoch.Add(head.created), at, at, at
 	return true, nil
 }
 
 // put puts p where it belongs, in place of an old one that is on a shelf.
-func (j *MemoryJournal) put(key string, p, old packed, shelf int) {
-	to := shelfOf(p.state())
+func (j *MemoryJournal) put(e *Entry, p, old packed, shelf int) {
+	to := shelfOf(e.State)
 	if old != "" && shelf != to {
-		delete(j.shelves[shelf], key)
+		delete(j.shelves[shelf], e.Key)
 	}
-	j.shelves[to][key] = p
+	j.shelves[to][e.Key] = p
+	if to == recent {
+		j.digests[recent].add(&e.Digest)
+	}
 	if len(j.shelves[recent]) >= memorySettled {
 		j.age()
 	}
@@ -170,7 +174,9 @@ func (j *MemoryJournal) regroup() {
 // age forgets the older entries. The recent ones are those now.
 func (j *MemoryJournal) age() {
 	clear(j.shelves[older])
+	j.digests[older] = digests{}
 	slices.Reverse(j.shelves[recent:])
+	slices.Reverse(j.digests[recent:])
 	j.regroup()
 }
 
@@ -226,11 +232,10 @@ func (j *MemoryJournal) matching(q *Query) (found []packed) {
 	case q.Key != "", last && p == "":
 		return nil
 	}
-	shelves := j.shelves[:]
-	if len(q.States) > 0 && !slices.ContainsFunc(q.States, func(s State) bool { return shelfOf(s) != open }) {
-		shelves = j.shelves[:recent]
-	}
-	for _, entries := range shelves {
+	for shelf, entries := range j.shelves {
+		if !j.mayHold(shelf, q) {
+			continue
+		}
 		for _, p := range entries {
 			if (len(q.States) == 0 || slices.Contains(q.States, p.state())) && matches(p) {
 				found = append(found, p)
@@ -238,6 +243,19 @@ func (j *MemoryJournal) matching(q *Query) (found []packed) {
 		}
 	}
 	return found
+}
+
+// mayHold spares most queries a look at what is settled.
+func (j *MemoryJournal) mayHold(shelf int, q *Query) bool {
+	settled := func(s State) bool { return shelfOf(s) != open }
+	switch {
+	case shelf == open:
+		return true
+	case len(q.States) > 0 && !slices.ContainsFunc(q.States, settled):
+		return false
+	default:
+		return q.Digest == Digest{} || j.digests[shelf].mayHave(&q.Digest)
+	}
 }
 
 // all calls yield for every entry.

@@ -2,6 +2,7 @@ package toolguard_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -256,4 +257,27 @@ func TestRecordsKeepWhatTheySaid(t *testing.T) {
 		"second bob attempt none none 2 guard refund",
 		"second bob state pending failed 2 guard refund",
 	}, got)
+}
+
+// What is settled is found by its digest however often the shelves have changed.
+func TestTheMemoryJournalFindsDigests(t *testing.T) {
+	t.Parallel()
+	ctx, j := context.Background(), toolguard.NewMemoryJournal()
+	digest := func(i int) toolguard.Digest { return toolguard.Digest(sha256.Sum256(fmt.Append(nil, i))) }
+	const n, kept = 17_000, 5_000
+	for i := range n {
+		key := fmt.Sprint("k", i)
+		e := toolguard.Entry{Key: key, Group: key, Token: 1, State: toolguard.StateSucceeded, Digest: digest(i / 2)}
+		_, ok, err := j.Write(ctx, toolguard.Version{}, e)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+	for i := (n - kept) / 2; i < n/2; i++ {
+		found, err := j.Scan(ctx, toolguard.Query{Digest: digest(i), States: []toolguard.State{toolguard.StateSucceeded}})
+		require.NoError(t, err)
+		require.Len(t, found, 2, i)
+	}
+	found, err := j.Scan(ctx, toolguard.Query{Digest: digest(n)})
+	require.NoError(t, err)
+	assert.Empty(t, found)
 }

@@ -77,23 +77,8 @@ func conditions(q *toolguard.Query) (string, []any) {
 		if !slices.ContainsFunc(q.States, toolguard.State.Prunable) {
 			where = append(where, "e.settled_at IS NULL")
 		}
-		if !slices.ContainsFunc(q.States, surely) {
-			where = append(where, "e."+isDoubtful)
-		}
 	}
 	return strings.Join(where, " AND "), args
-}
-
-// isDoubtful is the condition of toolguard_entries_doubtful.
-const isDoubtful = "state IN ('pending', 'unknown', 'parked', 'aborted')"
-
-// surely says of a state that it is none of those.
-func surely(s toolguard.State) bool {
-	switch s {
-	case toolguard.StateAborted, toolguard.StateParked, toolguard.StatePending, toolguard.StateUnknown:
-		return false
-	}
-	return true
 }
 
 // Records implements [toolguard.Journal].

@@ -35,10 +35,9 @@ CREATE TABLE toolguard_entries (
 );
 
 CREATE INDEX toolguard_entries_group ON toolguard_entries (left(group_key, 120), generation);
-CREATE INDEX toolguard_entries_run ON toolguard_entries (left(run, 120)) WHERE run <> '';
-CREATE INDEX toolguard_entries_session ON toolguard_entries (left(session, 120)) WHERE session <> '';
+CREATE INDEX toolguard_entries_run ON toolguard_entries (left(run, 120), digest) WHERE run <> '';
+CREATE INDEX toolguard_entries_session ON toolguard_entries (left(session, 120), digest) WHERE session <> '';
 CREATE INDEX toolguard_entries_open ON toolguard_entries (due_at) WHERE settled_at IS NULL;
-CREATE INDEX toolguard_entries_doubtful ON toolguard_entries (digest) WHERE state IN ('pending', 'unknown', 'parked', 'aborted');
 CREATE INDEX toolguard_entries_settled ON toolguard_entries (settled_at) WHERE settled_at IS NOT NULL;
 
 -- The audit: one row for each thing that happened, never changed.

@@ -146,9 +146,6 @@ func (r *row) sameAction(o *row) bool {
 // finds these very words.
 const isOpen = "state NOT IN ('succeeded', 'failed', 'denied', 'expired', 'aborted')"
 
-// isDoubtful is likewise that of toolguard_entries_doubtful.
-const isDoubtful = "state IN ('pending', 'unknown', 'parked', 'aborted')"
-
 var (
 	selectEntries = "SELECT seq, " + strings.Join(columns, ", ") + " FROM toolguard_entries "
 	selectByKey   = selectEntries + "WHERE key = ?"

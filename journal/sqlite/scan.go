@@ -59,13 +59,8 @@ func selection(q *toolguard.Query) (string, []any) {
 	}
 	from := ""
 	if len(q.States) > 0 {
-		condition := inStates(q.States)
-		where = append(where, condition)
-		switch {
-		case q.Key+q.Group != "":
-		case condition == isDoubtful && q.Digest != toolguard.Digest{}:
-			from = "INDEXED BY toolguard_entries_doubtful " // else it looks at all of the session, or the run
-		case allOpen(q.States) && q.Run+q.Session == "":
+		where = append(where, inStates(q.States))
+		if allOpen(q.States) && q.Key+q.Group+q.Run+q.Session == "" {
 			from = "INDEXED BY toolguard_entries_open " // else it looks for the newest among all
 		}
 	}

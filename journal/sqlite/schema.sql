@@ -32,9 +32,8 @@ CREATE TABLE toolguard_entries (
 ) STRICT;
 
 CREATE INDEX toolguard_entries_group ON toolguard_entries (group_key, generation);
-CREATE INDEX toolguard_entries_run ON toolguard_entries (run) WHERE run <> '';
-CREATE INDEX toolguard_entries_session ON toolguard_entries (session) WHERE session <> '';
-CREATE INDEX toolguard_entries_doubtful ON toolguard_entries (digest) WHERE state IN ('pending', 'unknown', 'parked', 'aborted');
+CREATE INDEX toolguard_entries_run ON toolguard_entries (run, digest) WHERE run <> '';
+CREATE INDEX toolguard_entries_session ON toolguard_entries (session, digest) WHERE session <> '';
 CREATE INDEX toolguard_entries_open ON toolguard_entries (due_at)
   WHERE state NOT IN ('succeeded', 'failed', 'denied', 'expired', 'aborted');
 

@@ -80,14 +80,14 @@ func TestQueriesUseIndexes(t *testing.T) {
 	openAt(t, path)
 	db := pool(t, path, "", "busy_timeout(5000)")
 	parked := []toolguard.State{toolguard.StateParked, toolguard.StateAwaiting}
-	doubtful := []toolguard.State{toolguard.StatePending, toolguard.StateUnknown, toolguard.StateParked, toolguard.StateAborted}
 	for want, query := range map[string]string{
 		"INDEX sqlite_autoindex_toolguard_entries_1 (key=?)": sqlite.Selection(toolguard.Query{Key: "k"}),
 		"INDEX toolguard_entries_group (group_key=?)":        sqlite.Selection(toolguard.Query{Group: "g", Limit: 1}),
 		"INDEX toolguard_entries_run (run=?)":                sqlite.Selection(toolguard.Query{Run: "r"}),
 		"INDEX toolguard_entries_session (session=?)":        sqlite.Selection(toolguard.Query{Session: "s"}),
 		"INDEX toolguard_entries_open":                       sqlite.Selection(toolguard.Query{States: parked}),
-		"INDEX toolguard_entries_doubtful (digest=?)":        sqlite.Selection(toolguard.Query{Run: "r", Digest: toolguard.Digest{1}, States: doubtful}),
+		"INDEX toolguard_entries_run (run=? AND digest=?)":   sqlite.Selection(toolguard.Query{Run: "r", Digest: toolguard.Digest{1}, States: parked}),
+		"entries_session (session=? AND digest=?)":           sqlite.Selection(toolguard.Query{Session: "s", Digest: toolguard.Digest{1}, States: parked}),
 		"INDEX toolguard_entries_open ":                      sqlite.SelectDue,
 		"INDEX toolguard_records_key (key=?":                 sqlite.SelectRecordsOf,
 		"INTEGER PRIMARY KEY (rowid>?)":                      sqlite.OldRecords,
