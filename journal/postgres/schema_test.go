@@ -184,13 +184,13 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 	_, err := c.Exec(t.Context(), fmt.Sprintf("SET search_path TO %q; SET enable_seqscan = off", schema))
 	require.NoError(t, err)
 	for index, where := range map[string]string{
-		"'r'::text) AND (digest = 'ab'": "toolguard_entries e WHERE left(e.run, 120) = left('r'::text, 120) AND e.run = 'r' AND e.run <> '' AND e.digest = 'ab' ORDER BY seq DESC LIMIT 100",
-		"toolguard_entries_group":       "toolguard_entries e WHERE left(e.group_key, 120) = left('g'::text, 120) AND e.group_key = 'g' ORDER BY generation DESC, seq DESC LIMIT 1",
-		"toolguard_entries_run":         "toolguard_entries e WHERE left(e.run, 120) = left('r'::text, 120) AND e.run = 'r' AND e.run <> ''",
-		"toolguard_entries_session":     "toolguard_entries e WHERE left(e.session, 120) = left('s'::text, 120) AND e.session = 's' AND e.session <> ''",
-		"toolguard_entries_open":        "toolguard_entries e WHERE settled_at IS NULL AND due_at <= now() ORDER BY due_at LIMIT 10",
-		"toolguard_entries_settled":     "toolguard_entries e WHERE settled_at <= now() ORDER BY settled_at LIMIT 10",
-		"toolguard_records_key":         "toolguard_records WHERE left(key, 120) = left('k'::text, 120) AND key = 'k' AND key <> '' AND seq > 7 ORDER BY seq LIMIT 10",
+		") AND (digest = 'ab'::text))": "toolguard_entries e WHERE left(e.run, 120) = left('r'::text, 120) AND e.run = 'r' AND e.run <> '' AND e.digest = 'ab' ORDER BY seq DESC LIMIT 100",
+		"toolguard_entries_group":      "toolguard_entries e WHERE left(e.group_key, 120) = left('g'::text, 120) AND e.group_key = 'g' ORDER BY generation DESC, seq DESC LIMIT 1",
+		"toolguard_entries_run":        "toolguard_entries e WHERE left(e.run, 120) = left('r'::text, 120) AND e.run = 'r' AND e.run <> ''",
+		"toolguard_entries_session":    "toolguard_entries e WHERE left(e.session, 120) = left('s'::text, 120) AND e.session = 's' AND e.session <> ''",
+		"toolguard_entries_open":       "toolguard_entries e WHERE settled_at IS NULL AND due_at <= now() ORDER BY due_at LIMIT 10",
+		"toolguard_entries_settled":    "toolguard_entries e WHERE settled_at <= now() ORDER BY settled_at LIMIT 10",
+		"toolguard_records_key":        "toolguard_records WHERE left(key, 120) = left('k'::text, 120) AND key = 'k' AND key <> '' AND seq > 7 ORDER BY seq LIMIT 10",
 	} {
 		rows, err := c.Query(context.Background(), "EXPLAIN SELECT * FROM "+where)
 		require.NoError(t, err)
