@@ -93,8 +93,18 @@ func (c *call) approvedBefore(e *Entry) bool {
 		return c.expireEntry(e, CodeApprovalStale)
 	}
 	c.ledger.approval, c.ledger.waited = e.Approval, e.Updated.Sub(e.Created)
+	c.holdsAsLongAs(e)
 	return true
 }
+
+// holdsAsLongAs says that the call's approval is that of an entry.
+func (c *call) holdsAsLongAs(e *Entry) {
+	c.ledger.runsOut = time.Since(c.began) + e.Due - e.Read.Sub(e.Updated)
+}
+
+// approvalLeft is how long the approval of a call that did not start holds still. To
+// be given back makes it no younger.
+func (c *call) approvalLeft() time.Duration { return max(c.ledger.runsOut-time.Since(c.began), 1) }
 
 // covers says whether an approval is for what the call would do.
 func (a *Approval) covers(c *call) bool {
@@ -114,11 +124,12 @@ func (c *call) storedDigest(e *Entry) Digest {
 	return digest.Of(c.guard.args.identity, &doc, nil)
 }
 
-// holds says whether an approval was given under what is in force.
+// holds says whether an approval was given under what is in force. A person's leave
+// to try again what nobody was asked about before is under no policy.
 func (a *Approval) holds(c *call) bool {
 	g := c.guard
-	return a.SchemaDigest == g.args.digest &&
-		a.ToolVersion == g.info.Version && a.Policy == g.opts.Approval.Version
+	return a.SchemaDigest == g.args.digest && a.ToolVersion == g.info.Version &&
+		(a.Policy == g.opts.Approval.Version || a.Doubt && a.Policy == "")
 }
 
 // coversAgain says whether an approval that was used is also for running the same
@@ -179,7 +190,7 @@ func (c *call) obey(a Answer) bool {
 	switch a.Verdict {
 	case ApprovalGranted:
 		c.ledger.approval = c.approval(a.By, a.Why)
-		c.ledger.lines = append(c.ledger.lines, c.approvalLine(a))
+		c.decidedBy(a)
 		c.widen(a)
 		return c.authorized() && c.checked()
 	case ApprovalEdited:
@@ -195,14 +206,16 @@ func (c *call) obey(a Answer) bool {
 // everything that the model's were.
 func (c *call) edit(a Answer) bool {
 	if c.ledger.entry.State.inDoubt() { // it would be another action under the same key
+		c.decidedBy(a)
 		return c.answerStored(CodeInDoubt, OutcomeUnknown)
 	}
-	if !c.adoptEdited(a.Args) || !c.injectKey() || !c.matched() || !c.authorized() || !c.checked() {
+	adopted := c.adoptEdited(a.Args)
+	c.decidedBy(a) // the line is on what was adopted
+	if !adopted || !c.injectKey() || !c.matched() || !c.authorized() || !c.checked() {
 		return false
 	}
 	c.ledger.approval = c.approval(a.By, a.Why)
 	c.ledger.approval.Edited = true
-	c.ledger.lines = append(c.ledger.lines, c.approvalLine(a))
 	c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited})
 	return true
 }
@@ -210,6 +223,7 @@ func (c *call) edit(a Answer) bool {
 // deny writes the no down, so that it stays one.
 func (c *call) deny(a Answer) bool {
 	was := c.ledger.entry
+	c.decidedBy(a)
 	if was.State.inDoubt() {
 		return c.answerStored(CodeInDoubt, OutcomeUnknown)
 	}
@@ -218,7 +232,6 @@ func (c *call) deny(a Answer) bool {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
 	}
 	e.Approval = c.approval(a.By, a.Why)
-	c.ledger.lines = append(c.ledger.lines, c.approvalLine(a))
 	if !c.put(&was, e, "") {
 		return false
 	}
@@ -259,11 +272,16 @@ func (c *call) askedFor() string {
 	return c.redact(c.guard.DescribeCall(c.ctx, c.doc.Text))
 }
 
-// approvalLine is the audit's line on who decided.
-func (c *call) approvalLine(a Answer) line {
+// decidedBy notes for the audit who decided, and that it was a no. How long a yes
+// holds counts from now.
+func (c *call) decidedBy(a Answer) {
 	r := c.auditLine(RecordApproval)
 	r.Key, r.Token, r.Actor, r.Why, r.Outcome = c.CallKey(), c.ledger.entry.Token, a.By, a.Why, OutcomeNotStarted
-	return line{whole: &r}
+	if a.Verdict != ApprovalGranted && a.Verdict != ApprovalEdited {
+		r.Code = CodeApprovalDenied
+	}
+	c.ledger.lines = append(c.ledger.lines, line{whole: &r})
+	c.ledger.runsOut = time.Since(c.began) + c.guard.opts.Approval.Expiry
 }
 
 func (c *call) approvalRequest() ApprovalRequest {
@@ -325,5 +343,6 @@ func (c *call) approvedWider() bool {
 		return false
 	}
 	c.ledger.approval = c.approval(e.Approval.By, e.Approval.Why)
+	c.holdsAsLongAs(&e)
 	return true
 }

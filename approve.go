@@ -113,7 +113,8 @@ type ApprovalRequest struct {
 	Risk                                    Risk
 	Scope                                   Scope
 	CallID                                  string
-	// Line says in one line what the call would do; "" if the tool has no Describe.
+	// Line is what [Guard.DescribeCall] says that the call would do: in the tool's own
+	// words, or else its name.
 	Line string
 	// Args are the exact arguments, Redacted what may be shown and stored anywhere.
 	Args     json.RawMessage
@@ -132,7 +133,8 @@ type Answer struct {
 	// Args replace the arguments where the verdict is ApprovalEdited. They go
 	// through the whole validation again.
 	Args json.RawMessage
-	// Wider extends an approval to other calls; if zero, it is for this one.
+	// Wider extends an approval to other calls, where the verdict is ApprovalGranted;
+	// if zero, it is for this one.
 	Wider Wider
 }
 

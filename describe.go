@@ -3,7 +3,10 @@ package toolguard
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
+
+	"github.com/toolguard-go/toolguard/internal/clean"
 )
 
 // Description is what is in force for a guard, with every default filled in; of
@@ -74,8 +77,10 @@ func (g *Guard) Describe() Description {
 }
 
 // DescribeCall says in one line what a call with these arguments would do, in
-// the words of [Typed].Describe, for a person who has to decide about it. It
-// returns the tool's name where the tool does not say, or fails to.
+// the words of [Typed].Describe, for a person who has to decide about it. What the
+// model wrote may stand in it, and does not look like anything else: it has no line
+// breaks, no control characters and none that cannot be seen, and is cut to 1,000
+// bytes. It is the tool's name where the tool does not say, or fails to.
 func (g *Guard) DescribeCall(ctx context.Context, args json.RawMessage) string {
 	if g.gates.describe == nil {
 		return g.info.Name
@@ -88,5 +93,11 @@ func (g *Guard) DescribeCall(ctx context.Context, args json.RawMessage) string {
 	if err != nil {
 		return g.info.Name
 	}
-	return <-said
+	line, _ := clean.Text(<-said, clean.Options{MaxBytes: maxLine})
+	if line = strings.TrimSpace(oneLine(line)); line == "" {
+		return g.info.Name
+	}
+	return line
 }
+
+const maxLine = 1000

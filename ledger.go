@@ -18,6 +18,7 @@ type ledger struct {
 	earlier    time.Duration // since an earlier generation had its effect; 0 if none had
 	approval   *Approval     // given to this call
 	waited     time.Duration // for it
+	runsOut    time.Duration // after the call began; the approval's end
 	claimed    bool
 	lines      []line          // of the audit, on their way into the journal
 	args       json.RawMessage // for the audit, from the claim on

@@ -87,11 +87,13 @@ func (e Entry) lost() Entry {
 // whether anything is known now: either that, or what somebody else made of it.
 func (c *call) put(was *Entry, e Entry, why string) bool {
 	lines := append(c.ledger.lines, c.lineOn(was.State, &e, why))
-	c.ledger.lines = nil
-	if _, err := c.store(c.ctx, was.Version(), &e, lines); err != nil {
+	ok, err := c.store(c.ctx, was.Version(), &e, lines)
+	if err != nil {
 		return c.withoutJournal(err)
 	}
-	c.ledger.entry = e
+	if c.ledger.entry = e; ok { // else they are still to be written
+		c.ledger.lines = nil
+	}
 	return true
 }
 
@@ -128,9 +130,10 @@ func (c *call) clearUp() bool {
 func (c *call) putReceipt(e Entry) {
 	n := c.guard.known(e.unheard(), OutcomeSucceeded, c.result)
 	lines := append(c.ledger.lines, c.lineOn(e.State, &n, WhyConfirmed))
-	c.ledger.lines = nil
-	if ok, _ := c.store(c.ctx, e.Version(), &n, lines); ok {
-		c.ledger.entry = n
+	if ok, err := c.store(c.ctx, e.Version(), &n, lines); ok {
+		c.ledger.entry, c.ledger.lines = n, nil
+	} else if err != nil {
+		c.ledger.lines = nil // whether they are there nobody knows
 	}
 }
 

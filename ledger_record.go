@@ -7,19 +7,27 @@ import (
 	"github.com/toolguard-go/toolguard/prompts"
 )
 
-// turnedDown says that the caller was not allowed to do this.
+// turnedDown says that the caller was not allowed to do this: what waits for an
+// approval has codes of its own.
 func (c *call) turnedDown() bool {
-	return c.failure != nil && c.stage == StageDecide && c.attempts == 0 &&
-		c.failure.Code.Category() == CategoryPermission && c.ledger.entry.State == StateNone
+	return c.failure != nil && (c.failure.Code == CodePermissionDenied || c.failure.Code == CodeAuthExpired)
 }
 
-// auditRefusal writes down who was not allowed to do what. It goes with no entry.
-func (c *call) auditRefusal() {
-	r := c.auditLine(RecordRefused)
-	r.Code, r.Outcome = c.failure.Code, OutcomeNotStarted
-	ctx, limit := c.guard.journal.detached(c.ctx), c.left(callbackTimeout)
-	_ = c.guard.journal.append(ctx, limit, r) // the refusal stands in any case
-	c.ledger = &unkept                        // once
+// auditUnclaimed writes down what goes with no change of an entry, because the call
+// does not run: who has decided about it, what the downstream was asked, and that the
+// caller was not allowed to do this.
+func (c *call) auditUnclaimed() {
+	l := c.ledger
+	records := recordsOf(l.lines, &l.entry)
+	if c.turnedDown() {
+		r := c.auditLine(RecordRefused)
+		r.Key, r.Token, r.Code, r.Outcome = l.entry.Key, l.entry.Token, c.failure.Code, OutcomeNotStarted
+		records = append(records, r)
+	}
+	if l.recorded = true; len(records) > 0 {
+		ctx, limit := c.guard.journal.detached(c.ctx), c.left(callbackTimeout)
+		_ = c.guard.journal.append(ctx, limit, records...) // the answer stands in any case
+	}
 }
 
 // tellSession settles what a conversation was in doubt about, where the journal
@@ -42,8 +50,8 @@ func (c *call) record() {
 	if l == &unwritten {
 		c.noteUnrecorded()
 	}
-	if c.inJournal() && c.turnedDown() {
-		c.auditRefusal()
+	if c.inJournal() && !l.claimed && !l.recorded {
+		c.auditUnclaimed()
 	}
 	if l == nil || !l.claimed || l.recorded {
 		return
@@ -108,8 +116,8 @@ func (c *call) settled() Entry {
 		if c.failure == nil {
 			e.Result = c.guard.encodeResult(c.result)
 		}
-	case (c.outcome == OutcomeNotStarted || c.attempts == 0) && e.Approval != nil && e.Approval.By != "":
-		e.become(StateApproved, c.guard.opts.Approval.Expiry) // it was not used
+	case (c.outcome == OutcomeNotStarted || c.attempts == 0) && c.givesBack(&e):
+		e.become(StateApproved, c.approvalLeft()) // it was not used
 	case (c.outcome == OutcomeUnknown || c.failure == nil && c.unsure) && e.Effect != ReadOnly:
 		e.become(StateUnknown, firstCheck)
 	default:
@@ -122,6 +130,14 @@ func (c *call) settled() Entry {
 		e.Code = CodeAbandoned // whatever the caller was told
 	}
 	return e
+}
+
+// givesBack says that an approval was given for a call that has not started. One to
+// repeat what is unknown was used by the attempt that left it so, unless a person has
+// given it because of that.
+func (c *call) givesBack(e *Entry) bool {
+	a := e.Approval
+	return a != nil && a.By != "" && (a.Doubt || !c.unsure)
 }
 
 // known is an entry that was in doubt, now that it is known whether it had its
