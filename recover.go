@@ -118,7 +118,8 @@ const (
 )
 
 // Once looks at all that is due and returns what it did. The error is the
-// journal's, or names the entries that could not be unsealed.
+// journal's, or names the entries that could not be unsealed, or not be written:
+// they keep nobody from deciding about the others.
 func (r *Recoverer) Once(ctx context.Context) (Recovered, error) {
 	notDue, err := r.notDue(ctx)
 	n, passErr := r.pass(ctx)
@@ -148,7 +149,7 @@ func (r *Recoverer) notDue(ctx context.Context) (n int, err error) {
 // pass is Once without the count of what is left alone, which takes a look at it.
 func (r *Recoverer) pass(ctx context.Context) (Recovered, error) {
 	var n Recovered
-	var unread []error
+	var errs []error
 	hold := time.Duration(r.policy.Batch) * statusTimeout // it asks about one after the other
 	for ctx.Err() == nil {
 		var taken []Entry
@@ -157,35 +158,52 @@ func (r *Recoverer) pass(ctx context.Context) (Recovered, error) {
 			return err
 		})
 		if err != nil {
-			return n, err
+			return n, errors.Join(append(errs, err)...)
 		}
 		for i := range taken {
-			if taken[i].Sealed {
-				unread = append(unread, fmt.Errorf("toolguard: the entry %q cannot be unsealed", preview(taken[i].Key)))
+			err := r.decideOn(ctx, &taken[i], &n)
+			if err != nil {
+				errs = append(errs, err)
 			}
-			if err := r.decide(ctx, taken[i], &n); err != nil {
-				return n, errors.Join(append(unread, err)...)
+			if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil { // a journal that hangs does so for all
+				return n, errors.Join(errs...)
 			}
 		}
 		if len(taken) < r.policy.Batch {
-			return n, errors.Join(unread...)
+			return n, errors.Join(errs...)
 		}
 	}
-	return n, ctx.Err()
+	return n, errors.Join(append(errs, ctx.Err())...)
 }
 
-// decide does what is due about an entry.
+// decideOn is decide with errors that name the entry.
+func (r *Recoverer) decideOn(ctx context.Context, e *Entry, n *Recovered) error {
+	var unread error
+	if e.Sealed {
+		unread = fmt.Errorf("toolguard: the entry %q cannot be unsealed", preview(e.Key))
+	}
+	err := r.decide(ctx, *e, n)
+	if err != nil {
+		err = fmt.Errorf("toolguard: the entry %q: %w", preview(e.Key), err)
+	}
+	return errors.Join(unread, err)
+}
+
+// decide does what is due about an entry, and counts what has come of it.
 func (r *Recoverer) decide(ctx context.Context, e Entry, n *Recovered) error {
 	switch e.State {
 	case StateAwaiting, StateApproved:
-		n.Expired++
 		next, err := e.unheard().withdrawn(StateExpired)
-		if err == nil {
-			_, err = r.move(ctx, e, next, "expired")
+		if err != nil {
+			return err
+		}
+		_, ok, err := r.move(ctx, e, next, "expired")
+		if ok {
+			n.Expired++
 		}
 		return err
 	case StatePending:
-		lost, err := r.move(ctx, e, e.lost(), WhyLeaseExpired)
+		lost, _, err := r.move(ctx, e, e.lost(), WhyLeaseExpired)
 		if err != nil || lost.State != StateUnknown {
 			return err
 		}
@@ -195,8 +213,10 @@ func (r *Recoverer) decide(ctx context.Context, e Entry, n *Recovered) error {
 		return nil
 	}
 	next, why := r.confirm(ctx, e.unheard())
-	n.count(next.State)
-	_, err := r.move(ctx, e, next, why)
+	now, ok, err := r.move(ctx, e, next, why)
+	if ok {
+		n.count(now.State)
+	}
 	return err
 }
 
@@ -247,22 +267,22 @@ func (e Entry) parked(due time.Duration) Entry {
 	return e.must(StateParked, due)
 }
 
-// move writes what became of an entry. Somebody else may have been faster: then
-// theirs stands.
-func (r *Recoverer) move(ctx context.Context, was, e Entry, why string) (Entry, error) {
+// move writes what became of an entry, and reports whether it did. Somebody else may
+// have been faster: then theirs stands.
+func (r *Recoverer) move(ctx context.Context, was, e Entry, why string) (now Entry, ok bool, err error) {
 	e.Owner = r.journal.nextOwner()
 	line := lineOf(&e, was.State, ActorRecoverer, why)
 	if was.State == e.State {
 		line.Kind = RecordCheck
 	}
-	now, ok, err := r.journal.write(ctx, callbackTimeout, was.Version(), e, line)
+	now, ok, err = r.journal.write(ctx, callbackTimeout, was.Version(), e, line)
 	if err == nil && ok && was.State != e.State && r.policy.Decided != nil {
 		_ = r.journal.hanging.Run(ctx, callbackTimeout, func(context.Context) error { // it is only told
 			r.policy.Decided(now)
 			return nil
 		})
 	}
-	return now, err
+	return now, ok && err == nil, err
 }
 
 // Why an entry is in its state, in [Record].Why. Beside these it may be a code, or
