@@ -20,7 +20,9 @@ func (c *call) checkResult() {
 		return
 	}
 	r := *c.result // a check that hangs may go on reading its own
-	err := c.isolate(func(ctx context.Context) error { return check(ctx, r) })
+	err := c.isolate(func(ctx context.Context) error {
+		return check(c.checking(ctx), r)
+	})
 	if err == nil || isolate.Misbehaved(err) || c.ctx.Err() != nil {
 		return
 	}

@@ -16,10 +16,22 @@ import (
 // arguments: give each call a step of its own. Otherwise, with a [Journal] and
 // Scope.Session, identical calls of the session have one until the user speaks
 // again. Otherwise it is random. A key is up to 64 characters of lower-case
-// hexadecimal.
+// hexadecimal. Options.CheckResult has the call's key, too, to look up what is there.
 func Key(ctx context.Context) string {
-	key, _ := evidence.CallKey(ctx)
+	key, ok := evidence.CallKey(ctx)
+	if c, checks := ctx.Value(checkedKey{}).(*call); checks && !ok {
+		return c.CallKey()
+	}
 	return key
+}
+
+// checkedKey finds the call whose result is checked.
+type checkedKey struct{}
+
+// checking is the context of a result check. What that sends gets no idempotency key:
+// these are other requests than the tool's.
+func (c *call) checking(ctx context.Context) context.Context {
+	return evidence.WithCallKey(context.WithValue(ctx, checkedKey{}, c), "")
 }
 
 // CallKey implements [evidence.CallKeyer]: the key is made when somebody asks.

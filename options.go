@@ -54,7 +54,8 @@ type Options struct {
 	// Check refuses calls a business rule forbids, after Authorize. Any error is
 	// a refusal: make one with [Business] or [Param].
 	Check func(ctx context.Context, args json.RawMessage) error
-	// CheckResult finds failures that look like successes. [Failed] is one.
+	// CheckResult finds failures that look like successes, in what the tool returned
+	// or by looking up what is there under [Key]. [Failed] is one.
 	CheckResult func(ctx context.Context, r Result) error
 	// Refresh renews credentials once, when they expired before anything was done.
 	Refresh func(ctx context.Context) error
