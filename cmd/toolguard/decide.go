@@ -21,7 +21,7 @@ func journalDecide(ctx context.Context, flags *flag.FlagSet, args []string, c *c
 	flags.StringVar(&r.Why, "why", "", "the `reason`; it is recorded")
 	flags.StringVar(&edited, "args", "", "run with the arguments in this `file` instead; - is standard input; with approve and retry")
 	flags.StringVar(&result, "result", "", "the `text` that the model gets as the result; with succeeded")
-	return f.on(flags, args, 2, func(j toolguard.Journal) error {
+	return f.on(ctx, flags, args, 2, func(j toolguard.Journal) error {
 		var err error
 		if r.Verdict, err = verdictOf(flags.Arg(0), flags.Arg(1)); err != nil {
 			return err

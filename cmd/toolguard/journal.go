@@ -6,23 +6,21 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolguard-go/toolguard"
-	"github.com/toolguard-go/toolguard/journal/sqlite"
 )
 
 // journalCommands are those below journal.
 func journalCommands() []command {
 	return []command{
-		{"journal list", "-journal <file> [flags]", "List what waits for a decision, or other calls.", journalList},
-		{"journal show", "-journal <file> [flags] <key>", "Show a call and all that is recorded of it.", journalShow},
-		{"journal decide", "-journal <file> -by <name> [flags] <approve|deny|retry|succeeded|failed|abort> <key>", "Decide about a call. The first decision counts.", journalDecide},
-		{"journal export", "-journal <file> [flags]", "Print calls, or the audit, as lines of JSON.", journalExport},
-		{"journal prune", "-journal <file> [flags]", "Delete calls that are over and old, with their records.", journalPrune},
+		{"journal list", "-journal <store> [flags]", "List what waits for a decision, or other calls.", journalList},
+		{"journal show", "-journal <store> [flags] <key>", "Show a call and all that is recorded of it.", journalShow},
+		{"journal decide", "-journal <store> -by <name> [flags] <approve|deny|retry|succeeded|failed|abort> <key>", "Decide about a call. The first decision counts.", journalDecide},
+		{"journal export", "-journal <store> [flags]", "Print calls, or the audit, as lines of JSON.", journalExport},
+		{"journal prune", "-journal <store> [flags]", "Delete calls that are over and old, with their records.", journalPrune},
 	}
 }
 
@@ -55,30 +53,22 @@ type journalFlags struct {
 }
 
 func (f *journalFlags) declare(flags *flag.FlagSet) {
-	flags.StringVar(&f.path, "journal", "", "the SQLite `file`")
+	flags.StringVar(&f.path, "journal", "", storeUsage)
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 }
 
-// open opens a journal that is there already.
-func (f *journalFlags) open() (*sqlite.Journal, error) {
-	if f.path == "" {
-		return nil, usagef("want -journal")
-	}
-	if _, err := os.Stat(f.path); err != nil {
-		return nil, err
-	}
-	return sqlite.Open(f.path, nil)
-}
-
 // on reads the flags and does something with the journal.
-func (f *journalFlags) on(flags *flag.FlagSet, args []string, want int, do func(j toolguard.Journal) error) error {
+func (f *journalFlags) on(ctx context.Context, flags *flag.FlagSet, args []string, want int, do func(j toolguard.Journal) error) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if flags.NArg() != want {
 		return usagef("%d arguments, want %d", flags.NArg(), want)
 	}
-	j, err := f.open()
+	if f.path == "" {
+		return usagef("want -journal")
+	}
+	j, err := openJournal(ctx, f.path)
 	if err != nil {
 		return err
 	}
@@ -138,7 +128,7 @@ func journalList(ctx context.Context, flags *flag.FlagSet, args []string, c *con
 	flags.StringVar(&q.Tool, "tool", "", "only calls of this `tool`")
 	flags.StringVar(&q.Session, "session", "", "only calls of this `conversation`")
 	flags.IntVar(&q.Limit, "limit", 100, "at most this many `calls`, the newest first")
-	return f.on(flags, args, 0, func(j toolguard.Journal) error {
+	return f.on(ctx, flags, args, 0, func(j toolguard.Journal) error {
 		if q.Limit < 1 {
 			return usagef("-limit %d, want 1 or more", q.Limit)
 		}
@@ -170,7 +160,7 @@ func journalList(ctx context.Context, flags *flag.FlagSet, args []string, c *con
 func journalShow(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
 	var f journalFlags
 	f.declare(flags)
-	return f.on(flags, args, 1, func(j toolguard.Journal) error {
+	return f.on(ctx, flags, args, 1, func(j toolguard.Journal) error {
 		e, err := find(ctx, j, flags.Arg(0))
 		if err != nil {
 			return err
@@ -194,9 +184,9 @@ const page = 500
 
 func journalExport(ctx context.Context, flags *flag.FlagSet, args []string, c *console) error {
 	var f journalFlags
-	flags.StringVar(&f.path, "journal", "", "the SQLite `file`")
+	flags.StringVar(&f.path, "journal", "", storeUsage)
 	audit := flags.Bool("audit", false, "print the audit: one line for each record")
-	return f.on(flags, args, 0, func(j toolguard.Journal) error {
+	return f.on(ctx, flags, args, 0, func(j toolguard.Journal) error {
 		out := json.NewEncoder(c.out)
 		if *audit {
 			return exportRecords(ctx, j, out)
@@ -240,7 +230,7 @@ func journalPrune(ctx context.Context, flags *flag.FlagSet, args []string, c *co
 	var f journalFlags
 	f.declare(flags)
 	age := flags.Duration("older", 30*24*time.Hour, "those that have not changed for this `long`")
-	return f.on(flags, args, 0, func(j toolguard.Journal) error {
+	return f.on(ctx, flags, args, 0, func(j toolguard.Journal) error {
 		if *age < 0 {
 			return usagef("-older %v, want 0 or more", *age)
 		}

@@ -42,6 +42,14 @@ func journalFile(t *testing.T) (path string) {
 	path = filepath.Join(t.TempDir(), "j.db")
 	j, err := sqlite.Open(path, nil)
 	require.NoError(t, err)
+	fill(t, j)
+	require.NoError(t, j.Close())
+	return path
+}
+
+// fill leaves one call unknown and two awaiting approval.
+func fill(t *testing.T, j toolguard.Journal) {
+	t.Helper()
 	g, err := toolguard.New(named{payments{}}, &toolguard.Options{Journal: j, Approver: later{}})
 	require.NoError(t, err)
 	ctx := toolguard.WithScope(t.Context(), toolguard.Scope{Session: "s\u202e1"})
@@ -49,8 +57,6 @@ func journalFile(t *testing.T) (path string) {
 		g.Do(ctx, toolguard.Call{Args: json.RawMessage(args)})
 	}
 	require.NoError(t, g.Shutdown(t.Context()))
-	require.NoError(t, j.Close())
-	return path
 }
 
 // named gives payments a name that a guard takes.
