@@ -187,3 +187,35 @@ func TestAnApprovalOfADoubtIsNotGivenBack(t *testing.T) {
 		time.Sleep(minute)
 	})
 }
+
+// What runs is what was approved: arguments that somebody has changed in the store
+// since are not.
+func TestWhatWasApprovedIsHeldAgainstWhatIsStored(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: pendingDesk()})
+	key := refundOf(inTurn("1"), g, "A").Key
+	e := decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove})
+	e.Args = []byte(`{"order":"B"}`)
+	_, ok, err := j.Write(context.Background(), e.Version(), e)
+	require.True(t, ok && err == nil)
+	assert.Equal(t, "approval_stale/not_started", verdict(g.Resume(context.Background(), key)))
+	assert.Zero(t, b.count())
+}
+
+// An approver who edits need not know the key among the arguments, nor can it set it.
+func TestArgumentsEditedAtOnceGetTheKey(t *testing.T) {
+	t.Parallel()
+	for _, edited := range []string{`{"order":"B"}`, `{"idempotency_key":"mine","order":"B"}`} {
+		var got payIn
+		d := &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalEdited, By: "ben", Args: []byte(edited)}}
+		g := guardOf(t, toolguard.Action(toolguard.Info{Name: "pay", KeyField: "idempotency_key"}, func(_ context.Context, in payIn) error {
+			got = in
+			return nil
+		}), &toolguard.Options{Approver: d})
+		env := g.Do(inTurn("1"), toolguard.Call{Args: []byte(`{"order":"A"}`)})
+		require.True(t, env.OK, edited)
+		assert.Equal(t, payIn{"B", env.Key}, got)
+		assert.NotEmpty(t, env.Key)
+	}
+}

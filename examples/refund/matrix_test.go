@@ -31,6 +31,12 @@ func TestCrashMatrixInSQLite(t *testing.T) {
 	for _, s := range scenes {
 		assert.Contains(t, out.String(), s.title)
 	}
+	for _, story := range played[:len(kinds)] {
+		assert.Equal(t, everydayStory.title, story.scene.title)
+		assert.Greater(t, len(story.unguarded.refunds), 1, "the story: the model plans anew, and the bank pays again")
+		assert.Len(t, story.guard.refunds, 1)
+	}
+	assert.Contains(t, out.String(), storyText)
 	twice := 0
 	for _, x := range played {
 		if len(x.unguarded.refunds) > 1 {
