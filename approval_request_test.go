@@ -161,29 +161,57 @@ func TestAPersonsArgumentsAreJudged(t *testing.T) {
 	}
 }
 
+// busy is a tool whose only place is taken for half a minute, and an unknown entry of
+// another call.
+func busy(t *testing.T, effect toolguard.Effect, approver toolguard.Approver) (j *toolguard.MemoryJournal, g *toolguard.Guard, key string) {
+	t.Helper()
+	slow := func(_ context.Context, in refundIn) (string, error) {
+		if in.Order == "slow" {
+			time.Sleep(30 * time.Second)
+		}
+		return "", toolguard.MaybeDone(errLost)
+	}
+	j = toolguard.NewMemoryJournal()
+	g = guardOf(t, toolguard.Func(toolguard.Info{Name: "refund", Effect: effect}, slow), &toolguard.Options{
+		Journal: j, Approver: approver, Retry: toolguard.RetryPolicy{Off: true}, Concurrency: toolguard.ConcurrencyPolicy{Max: 1, Wait: time.Second},
+	})
+	key = refundOf(inTurn("1"), g, "A").Key
+	go refundOf(inTurn("1"), g, "slow")
+	synctest.Wait()
+	return j, g, key
+}
+
+func found(t *testing.T, j toolguard.Journal, key string) toolguard.Entry {
+	t.Helper()
+	all, err := j.Scan(context.Background(), toolguard.Query{Key: key})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	return all[0]
+}
+
 // An approval that covers trying again what may have happened is not given back as
 // if nothing had: what is unknown stays unknown.
 func TestAnApprovalOfADoubtIsNotGivenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		j, d := toolguard.NewMemoryJournal(), &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalGranted, By: "ben"}}
-		slow := func(_ context.Context, in refundIn) (string, error) {
-			if in.Order == "slow" {
-				time.Sleep(30 * time.Second)
-			}
-			return "", toolguard.MaybeDone(errLost)
-		}
-		info := toolguard.Info{Name: "refund", Effect: toolguard.IdempotentByKey}
-		g := guardOf(t, toolguard.Func(info, slow), &toolguard.Options{
-			Journal: j, Approver: d, Retry: toolguard.RetryPolicy{Off: true}, Concurrency: toolguard.ConcurrencyPolicy{Max: 1, Wait: time.Second},
-		})
-		key := refundOf(inTurn("1"), g, "A").Key
-		go refundOf(inTurn("1"), g, "slow")
-		synctest.Wait()
+		j, g, key := busy(t, toolguard.IdempotentByKey, &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalGranted, By: "ben"}})
 		assert.Equal(t, "overloaded/unknown", verdict(refundOf(inTurn("1"), g, "A")))
-		found, err := j.Scan(context.Background(), toolguard.Query{Key: key})
-		require.NoError(t, err)
-		assert.Equal(t, toolguard.StateUnknown, found[0].State)
+		assert.Equal(t, toolguard.StateUnknown, found(t, j, key).State)
+		time.Sleep(minute)
+	})
+}
+
+// A person's leave to try it again is given back where that could not even begin, and
+// says still that it may have happened before.
+func TestALeaveToTryAgainIsGivenBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, g, key := busy(t, toolguard.NonIdempotent, nil)
+		decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry})
+		assert.Equal(t, "overloaded/unknown", verdict(g.Resume(context.Background(), key)))
+		e := found(t, j, key)
+		assert.Equal(t, toolguard.StateApproved, e.State)
+		assert.True(t, e.Approval.Doubt)
 		time.Sleep(minute)
 	})
 }

@@ -244,7 +244,8 @@ const (
 	RecordLate
 	// RecordCheck: the downstream was asked what became of the key.
 	RecordCheck
-	// RecordApproval: somebody was asked whether the call may run, and answered.
+	// RecordApproval: somebody was asked whether the call may run, and answered: no, if
+	// Code is CodeApprovalDenied, else yes.
 	RecordApproval
 	// RecordRefused: the caller was not allowed to do this.
 	RecordRefused

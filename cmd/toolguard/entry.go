@@ -41,7 +41,7 @@ func printEntry(w io.Writer, e *toolguard.Entry, records []toolguard.Record) err
 	fmt.Fprintln(t)
 	for i := range records {
 		r := &records[i]
-		cells := []string{r.At.Format(time.RFC3339), happened(r, records[i+1:]), plain(r.Actor, 64), plain(r.Why, 200)}
+		cells := []string{r.At.Format(time.RFC3339), happened(r), plain(r.Actor, 64), plain(r.Why, 200)}
 		fmt.Fprintln(t, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	return t.Flush()
@@ -56,7 +56,7 @@ func decidedBy(e *toolguard.Entry, records []toolguard.Record) string {
 	if at < 0 {
 		return e.Approval.By
 	}
-	return e.Approval.By + ", " + happened(&records[at], records[at+1:])
+	return e.Approval.By + ", " + happened(&records[at])
 }
 
 // attemptsOf says how often the tool ran. Attempts are counted when a call ends:
@@ -76,9 +76,8 @@ func attemptsOf(e *toolguard.Entry, records []toolguard.Record) string {
 	return fmt.Sprint(counted)
 }
 
-// happened says what a record is about. What an approver answered shows in what
-// came after it.
-func happened(r *toolguard.Record, after []toolguard.Record) string {
+// happened says what a record is about.
+func happened(r *toolguard.Record) string {
 	switch r.Kind {
 	case toolguard.RecordState:
 		switch {
@@ -95,7 +94,7 @@ func happened(r *toolguard.Record, after []toolguard.Record) string {
 	case toolguard.RecordCheck:
 		return came("the service was asked", r)
 	case toolguard.RecordApproval:
-		if len(after) > 0 && after[0].To == toolguard.StateDenied {
+		if r.Code == toolguard.CodeApprovalDenied {
 			return "denied at once"
 		}
 		return "approved at once"

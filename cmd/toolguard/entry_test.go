@@ -101,9 +101,10 @@ func TestWhoDecidesAtOnceIsShown(t *testing.T) {
 		return toolguard.Entry{Key: "k", Approval: &toolguard.Approval{By: name}}
 	}
 	yes := []toolguard.Record{{Kind: toolguard.RecordApproval, Actor: "the limit"}, {To: toolguard.StatePending}}
-	no := []toolguard.Record{{Kind: toolguard.RecordApproval, Actor: "the limit"}, {To: toolguard.StateDenied}}
+	no := []toolguard.Record{{Kind: toolguard.RecordApproval, Actor: "the limit", Code: toolguard.CodeApprovalDenied}, {To: toolguard.StateDenied}}
 	assert.Regexp(t, "decided by +the limit, approved at once", printed(t, by("the limit"), yes...))
 	assert.Regexp(t, "decided by +the limit, denied at once", printed(t, by("the limit"), no...))
+	assert.Regexp(t, "denied at once +the limit\n", printed(t, by(""), no[0]), "of what is in doubt, and stays so")
 	assert.Regexp(t, "decided by +ann\n", printed(t, by("ann"), toolguard.Record{From: toolguard.StateAwaiting, To: toolguard.StateApproved, Actor: "ann"}))
 	assert.NotContains(t, printed(t, by("")), "decided by")
 }
