@@ -247,3 +247,25 @@ func TestArgumentsEditedAtOnceGetTheKey(t *testing.T) {
 		assert.NotEmpty(t, env.Key)
 	}
 }
+
+// A person's leave to try again is under the policy that the first approval was given
+// under, and stale under another one: what is unknown stays so.
+func TestALeaveToTryAgainIsUnderItsPolicy(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+	of := func(version string) *toolguard.Guard {
+		return guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{
+			Journal: j, Approver: pendingDesk(), Approval: toolguard.ApprovalPolicy{Version: version},
+		})
+	}
+	key := refundOf(inTurn("1"), of("1"), "A").Key
+	decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove})
+	_, err := toolguard.Decide(context.Background(), j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove, By: "eve"})
+	require.ErrorIs(t, err, toolguard.ErrDecided)
+	require.False(t, of("1").Resume(context.Background(), key).OK)
+	b.set(false, nil)
+	decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry})
+	assert.Equal(t, "in_doubt/unknown", verdict(of("2").Resume(context.Background(), key)))
+	decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry})
+	assert.Equal(t, "ok", verdict(of("1").Resume(context.Background(), key)))
+}
