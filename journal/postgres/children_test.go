@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) {
 	storetest.Main(m, func(schema string) (storetest.Journal, error) {
 		return postgres.Open(context.Background(), os.Getenv(serverVariable), &postgres.Options{Schema: schema, Connections: 8})
-	}, nil)
+	}, map[string]storetest.Role{"newer version": becomeNewer})
 }
 
 var (

@@ -13,3 +13,6 @@ func Bare(j *Journal, was toolguard.Version, e toolguard.Entry, r toolguard.Reco
 
 // Spell and Unspell are what keeps strange text.
 var Spell, Unspell = spell, unspell
+
+// AddMigration makes this process one of a newer version.
+func AddMigration(statements string) { migrations = append(migrations, statements) }

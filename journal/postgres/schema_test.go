@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
+	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 	"github.com/toolguard-go/toolguard/journal/postgres"
 )
 
@@ -51,6 +53,27 @@ func TestNewerTablesAreRefused(t *testing.T) {
 	}
 	run(t, dsn(t), fmt.Sprintf(`UPDATE %q.toolguard_schema SET version = 1`, schema))
 	assert.Equal(t, []string{"a"}, keysOf(scan(t, openIn(t, dsn(t), schema), toolguard.Query{})), "nothing was lost")
+}
+
+// becomeNewer is a process of the next version, on the tables of this one.
+func becomeNewer(j storetest.Journal) error {
+	postgres.AddMigration("ALTER TABLE toolguard_entries ADD COLUMN more text NOT NULL DEFAULT 'none'")
+	return storetest.Upgrade(j, func(schema string) (storetest.Journal, error) {
+		return postgres.Open(context.Background(), os.Getenv(serverVariable), &postgres.Options{Schema: schema, Connections: 2})
+	})
+}
+
+// Tables of an older version are brought up to date by the first of several newer
+// processes, with all that is in them; older ones refuse them then.
+func TestOlderTablesAreMigrated(t *testing.T) {
+	t.Parallel()
+	server, schema := dsn(t), newSchema(t, dsn(t))
+	storetest.Upgraded(t, schema, func() (storetest.Journal, error) {
+		return postgres.Open(t.Context(), server, &postgres.Options{Schema: schema, Connections: 2})
+	})
+	var more string
+	require.NoError(t, connect(t, server).QueryRow(t.Context(), fmt.Sprintf(`SELECT DISTINCT more FROM %q.toolguard_entries`, schema)).Scan(&more))
+	assert.Equal(t, "none", more)
 }
 
 func TestTablesOfOthersAreLeftAlone(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) {
 	storetest.Main(m, func(file string) (storetest.Journal, error) { return sqlite.Open(file, nil) }, map[string]storetest.Role{
 		"sequentially": alone(sequentially), "concurrently": alone(concurrently), "poisoned": alone(untilPoisoned),
-		"full": alone(throughAFullDisk), "too large": alone(untilTooLarge), "holds": alone(holdTheFile),
+		"full": alone(throughAFullDisk), "too large": alone(untilTooLarge), "holds": alone(holdTheFile), "newer version": becomeNewer,
 	})
 }
 

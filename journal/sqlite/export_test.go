@@ -43,3 +43,6 @@ func Selection(q toolguard.Query) string {
 	query, _ := selection(&q)
 	return query
 }
+
+// AddMigration makes this process one of a newer version.
+func AddMigration(statements string) { migrations = append(migrations, statements) }

@@ -152,3 +152,18 @@ func TestAClockThatWasSetForward(t *testing.T) {
 	assert.False(t, ok, "it is somebody else's")
 	assert.EqualValues(t, 2, now.Token)
 }
+
+// becomeNewer is a process of the next version, on a file of this one.
+func becomeNewer(j storetest.Journal) error {
+	sqlite.AddMigration("ALTER TABLE toolguard_entries ADD COLUMN more TEXT NOT NULL DEFAULT 'none'")
+	return storetest.Upgrade(j, func(file string) (storetest.Journal, error) { return sqlite.Open(file, nil) })
+}
+
+// A file of an older version is brought up to date by the first of several newer
+// processes, with all that is in it; older ones refuse it then.
+func TestOlderFilesAreMigrated(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	storetest.Upgraded(t, path, func() (storetest.Journal, error) { return sqlite.Open(path, nil) })
+	assert.Equal(t, "none", text(t, path, "SELECT DISTINCT more FROM toolguard_entries"))
+}
