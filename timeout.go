@@ -300,7 +300,11 @@ func (a *attempt) abandoned() bool { return a.state.Load() == attemptAbandoned }
 func (a *attempt) diagnose() diagnosis {
 	stop := a.stopReason() // before foreign code takes its time
 	if a.control = a.passesThrough(); a.control {
-		return diagnosis{Verdict: Verdict{Code: CodeControlFlow}}
+		d := diagnosis{Verdict: Verdict{Code: CodeControlFlow}}
+		if said := diagnose(a, a.err, stop, a.call.guard.reader()); said.claimed {
+			d.Outcome, d.claimed = said.Outcome, true
+		}
+		return d
 	}
 	d := diagnose(a, a.err, stop, a.call.guard.reader())
 	d.consult(a.evidence.Load())
