@@ -1,6 +1,10 @@
 package toolguard
 
-import "github.com/toolguard-go/toolguard/prompts"
+import (
+	"time"
+
+	"github.com/toolguard-go/toolguard/prompts"
+)
 
 // recalled answers from the journal, where that knows the answer.
 func (c *call) recalled() bool {
@@ -148,6 +152,14 @@ func (i *Info) mayRepeat(e *Entry) bool {
 	default:
 		return false
 	}
+}
+
+// mayRepeatFor is for how long that holds still; 0 is for ever.
+func (i *Info) mayRepeatFor(e *Entry) time.Duration {
+	if i.Effect != IdempotentByKey {
+		return 0
+	}
+	return max(i.KeyTTL-e.Read.Sub(e.Created), 1)
 }
 
 // believes says whether the answer of a tool's status query settles the entry now.

@@ -242,7 +242,7 @@ func (r *Recoverer) confirm(ctx context.Context, e Entry) (Entry, string) {
 	case guard == nil:
 		return e.parked(maxCheck), WhyNoHandler // another recoverer may know the tool
 	case guard.body.Load().status == nil && guard.info.mayRepeat(&e):
-		e.Due = 0 // whoever asks for it again may run it
+		e.Due = guard.info.mayRepeatFor(&e) // so long whoever asks for it again may run it
 		return e, WhyNoStatus
 	case guard.body.Load().status == nil:
 		return e.parked(0), WhyNoStatus
