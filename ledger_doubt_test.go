@@ -152,3 +152,30 @@ func TestTheEntryIsGuarded(t *testing.T) {
 		})
 	}
 }
+
+// What comes late from before a person let it run again is evidence: it says nothing of
+// what that came to.
+func TestALateAnswerOfAnEarlierClaimIsEvidence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, release, runs := toolguard.NewMemoryJournal(), make(chan struct{}), 0
+		g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+			if runs++; runs == 1 {
+				<-release
+				return toolguard.Result{Text: "late"}, nil
+			}
+			return toolguard.Result{}, toolguard.MaybeDone(errLost)
+		}), &toolguard.Options{Journal: j})
+		key := doIn(inTurn("1"), g).Key
+		decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry})
+		assert.Equal(t, "unknown_error/unknown", verdict(g.Resume(context.Background(), key)))
+		close(release)
+		synctest.Wait()
+		e := entry(t, j)
+		assert.Equal(t, toolguard.Version{Token: 2, State: toolguard.StateUnknown}, e.Version())
+		records := recordsOf(t, j, key)
+		last := records[len(records)-1]
+		assert.Equal(t, toolguard.RecordLate, last.Kind)
+		assert.Equal(t, toolguard.OutcomeSucceeded, last.Outcome)
+	})
+}

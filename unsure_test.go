@@ -24,7 +24,7 @@ func TestAStatusQueryIsNotBelievedWhileTheAttemptRuns(t *testing.T) {
 	t.Parallel()
 	for _, said := range []toolguard.Outcome{toolguard.OutcomeFailed, toolguard.OutcomeNotStarted} {
 		inBubble(t, said.String(), func(t *testing.T) {
-			paid := 0
+			paid, asked := 0, 0
 			release := make(chan struct{})
 			tool := toolguard.Action(toolguard.Info{Name: "pay"}, func(context.Context, struct{}) error {
 				<-release
@@ -32,6 +32,7 @@ func TestAStatusQueryIsNotBelievedWhileTheAttemptRuns(t *testing.T) {
 				return nil
 			})
 			tool.Status = func(context.Context, string, struct{}) (toolguard.Outcome, toolguard.Result, error) {
+				asked++
 				return said, toolguard.Result{}, nil
 			}
 			standIn := named{"pay_elsewhere", toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
@@ -39,11 +40,12 @@ func TestAStatusQueryIsNotBelievedWhileTheAttemptRuns(t *testing.T) {
 				return toolguard.Result{}, nil
 			}}
 			g, err := toolguard.New(tool, &toolguard.Options{
-				Timeout:  toolguard.TimeoutPolicy{Attempt: time.Second},
+				Timeout:  toolguard.TimeoutPolicy{Attempt: time.Second, Budget: time.Minute},
 				Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{Tool: standIn, SameEffect: true}}},
 			})
 			require.NoError(t, err)
 			assert.Equal(t, "abandoned/unknown", verdict(do(g)))
+			assert.Equal(t, 1, asked)
 			close(release)
 			synctest.Wait()
 			assert.Equal(t, 1, paid)
