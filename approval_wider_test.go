@@ -67,3 +67,19 @@ func TestWithoutItsJournalNothingIsApproved(t *testing.T) {
 		assert.Zero(t, b.count())
 	}
 }
+
+// What was approved for one principal, and has come to nothing certain, is not
+// approved for another to try again.
+func TestAnApprovedDoubtIsForOnePrincipal(t *testing.T) {
+	t.Parallel()
+	for principal, asked := range map[string]int{"ann": 1, "eve": 2} {
+		b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+		d := &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalGranted, By: "ben"}}
+		g := guardOf(t, refundTool(b, toolguard.IdempotentByKey), &toolguard.Options{Journal: j, Approver: d, Retry: toolguard.RetryPolicy{Off: true}})
+		refundOf(inTurn("1"), g, "A")
+		b.set(false, nil)
+		again := toolguard.WithScope(context.Background(), toolguard.Scope{Tenant: "t", Principal: principal, Session: "s", Turn: "1"})
+		assert.True(t, refundOf(again, g, "A").OK)
+		assert.Equal(t, asked, d.count(), principal)
+	}
+}
