@@ -17,7 +17,7 @@ func TestAStatusQueryHasWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	for takes, left := range map[time.Duration]time.Duration{time.Second: 7 * time.Second, time.Minute: 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			began, asked, wait := time.Now(), time.Duration(0), untilReleased(t)
+			began, asked, wait := time.Now(), make(chan time.Duration, 1), untilReleased(t)
 			tool := toolguard.Action(toolguard.Info{Name: "pay"}, func(ctx context.Context, _ struct{}) error {
 				select {
 				case <-time.After(takes):
@@ -27,7 +27,7 @@ func TestAStatusQueryHasWhatIsLeft(t *testing.T) {
 			})
 			tool.Status = func(ctx context.Context, _ string, _ struct{}) (toolguard.Outcome, toolguard.Result, error) {
 				end, _ := ctx.Deadline()
-				asked = time.Until(end)
+				asked <- time.Until(end)
 				wait()
 				return toolguard.OutcomeSucceeded, toolguard.Result{}, nil
 			}
@@ -35,7 +35,7 @@ func TestAStatusQueryHasWhatIsLeft(t *testing.T) {
 			env := do(g)
 			assert.False(t, env.OK)
 			assert.Equal(t, toolguard.OutcomeUnknown, env.Error.Outcome)
-			assert.Equal(t, left, asked)
+			assert.Equal(t, left, <-asked)
 			assert.LessOrEqual(t, time.Since(began), 9*time.Second)
 		})
 	}

@@ -2,6 +2,7 @@ package toolguard_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,9 +159,9 @@ func TestTheEntryIsGuarded(t *testing.T) {
 func TestALateAnswerOfAnEarlierClaimIsEvidence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		j, release, runs := toolguard.NewMemoryJournal(), make(chan struct{}), 0
+		j, release, runs := toolguard.NewMemoryJournal(), make(chan struct{}), new(atomic.Int32)
 		g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
-			if runs++; runs == 1 {
+			if runs.Add(1) == 1 {
 				<-release
 				return toolguard.Result{Text: "late"}, nil
 			}
