@@ -1,6 +1,10 @@
 package postgres
 
-import "github.com/toolguard-go/toolguard"
+import (
+	"context"
+
+	"github.com/toolguard-go/toolguard"
+)
 
 // Bare is a write with one record as SQL and its parameters.
 func Bare(j *Journal, was toolguard.Version, e toolguard.Entry, r toolguard.Record) (query string, args []any, err error) {
@@ -16,3 +20,9 @@ var Spell, Unspell = spell, unspell
 
 // AddMigration makes this process one of a newer version.
 func AddMigration(statements string) { migrations = append(migrations, statements) }
+
+// Setting is what the server has for one of the journal's connections.
+func Setting(ctx context.Context, j *Journal, name string) (value string, err error) {
+	err = j.pool.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value)
+	return value, err
+}

@@ -152,6 +152,26 @@ func TestStatementTimeout(t *testing.T) {
 	write(t, j, entryVersion, entry("a", toolguard.StateSucceeded))
 }
 
+// The server, too, knows how long a statement of the journal's may take, wait for a
+// lock, or leave a transaction open: also of a process that is gone. What the DSN
+// says holds.
+func TestTheServerBoundsStatements(t *testing.T) {
+	t.Parallel()
+	join := "?"
+	if strings.Contains(dsn(t), "?") {
+		join = "&"
+	}
+	j := openWith(t, dsn(t)+join+"lock_timeout=123", postgres.Options{Schema: newSchema(t, dsn(t)), Timeout: 700 * time.Millisecond})
+	for name, want := range map[string]string{
+		"statement_timeout": "700ms", "lock_timeout": "123ms", "idle_in_transaction_session_timeout": "700ms",
+		"default_transaction_isolation": "read committed", "application_name": "toolguard",
+	} {
+		is, err := postgres.Setting(t.Context(), j, name)
+		require.NoError(t, err)
+		assert.Equal(t, want, is, name)
+	}
+}
+
 // Much is pruned a piece at a time.
 func TestPruneInPieces(t *testing.T) {
 	t.Parallel()
