@@ -59,7 +59,7 @@ func TestAJournalInPostgreSQL(t *testing.T) {
 	assert.Contains(t, out, "is succeeded")
 	code, _, errs = invoke(t, "", "journal", "decide", "-journal", dsn, "-by", "eve", "failed", keys["unknown"])
 	assert.Equal(t, exitFailure, code)
-	assert.Contains(t, errs, "decided about already")
+	assert.Contains(t, errs, "not about")
 	_, out, _ = invoke(t, "", "journal", "show", "-journal", dsn, keys["unknown"])
 	assert.Contains(t, out, "seen on the statement")
 	code, out, errs = invoke(t, "", "journal", "export", "-journal", dsn, "-audit")
