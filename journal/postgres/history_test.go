@@ -24,9 +24,10 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	journals := []toolguard.Journal{openIn(t, dsn(t), schema), openIn(t, dsn(t), schema), openIn(t, dsn(t), schema)}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() { defer close(stopped); setClock(t, schema, stop) }()
-	histories := storetest.Histories(t, journals, func(err error) bool { return errors.Is(err, postgres.ErrUnanswered) })
+	histories := storetest.Histories(t, storetest.Callers{Journals: journals, Steps: 150, Lost: func(err error) bool { return errors.Is(err, postgres.ErrUnanswered) }})
 	close(stop)
 	<-stopped
+	storetest.Varied(t, histories)
 	model := (&porcupine.NondeterministicModel{Init: storetest.Init, Step: storetest.Step}).ToModel()
 	for key, history := range histories {
 		var all []porcupine.Operation

@@ -24,18 +24,25 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	journals := []toolguard.Journal{openAt(t, path), openAt(t, path), openAt(t, path)}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() { defer close(stopped); setClock(t, path, stop) }()
-	// A write whose caller stopped waiting may be made still.
-	histories := storetest.Histories(t, journals, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) })
+	histories := storetest.Histories(t, storetest.Callers{Journals: journals, Steps: 150, Lost: func(err error) bool {
+		return errors.Is(err, context.DeadlineExceeded) // a write whose caller stopped waiting may be made still
+	}})
 	close(stop)
 	<-stopped
-	model := (&porcupine.NondeterministicModel{Init: storetest.Init, Step: storetest.Step}).ToModel()
+	storetest.Varied(t, histories)
 	for key, history := range histories {
-		var all []porcupine.Operation
-		for _, o := range history {
-			all = append(all, porcupine.Operation{ClientId: o.Client, Input: o.Op, Call: o.Call, Return: o.Return})
-		}
-		assert.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(model, all, time.Minute), "the history of %q", key)
+		assert.Equal(t, porcupine.Ok, check(history), "the history of %q", key)
 	}
+}
+
+// check looks for an order in which the operations could have been done one by one.
+func check(history []storetest.Operation) porcupine.CheckResult {
+	model := (&porcupine.NondeterministicModel{Init: storetest.Init, Step: storetest.Step}).ToModel()
+	var all []porcupine.Operation
+	for _, o := range history {
+		all = append(all, porcupine.Operation{ClientId: o.Client, Input: o.Op, Call: o.Call, Return: o.Return})
+	}
+	return porcupine.CheckOperationsTimeout(model, all, time.Minute)
 }
 
 // setClock shows the journals stamps as a clock would leave them that has been set.

@@ -6,232 +6,149 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/toolguard-go/toolguard"
 )
 
-// Seen is what the entry of one key is to the model of a journal. Due says that
-// somebody may take it: in these histories an entry is due at once, or in a time that
-// does not come.
-type Seen struct {
-	Token uint64
-	State toolguard.State
-	Owner string
-	Due   bool
+// Callers are those who use journals on one store at once, as several processes have
+// them.
+type Callers struct {
+	Journals []toolguard.Journal
+	// Steps is how many each caller makes.
+	Steps int
+	// Lost says of an error that the write may have been made; an ended context that is
+	// not lost was not made. If nil, none may.
+	Lost func(error) bool
+	// Exact says that they run in a bubble of testing/synctest, on a journal that has
+	// no other clock: time passes between operations only, and all that is due, or old,
+	// is seen to be.
+	Exact bool
+	// NoPrune leaves out that somebody prunes.
+	NoPrune bool
 }
-
-func seen(e *toolguard.Entry) Seen { return Seen{Token: e.Token, State: e.State, Owner: e.Owner} }
-
-func (s Seen) version() toolguard.Version { return toolguard.Version{Token: s.Token, State: s.State} }
-
-// shown is what a reader is shown, who cannot see whether it is due.
-func (s Seen) shown() Seen { s.Due = false; return s }
-
-type action uint8
 
 const (
-	reads   action = iota
-	writes         // a claim, a settlement
-	takes          // a take-over
-	decides        // a person's decision
+	historyKeys  = 5
+	perJournal   = 4
+	stepsAtOnce  = 5
+	forAges      = 1000 * time.Hour
+	historyGroup = "group"
 )
 
-// Op is what was asked of one key and what came of it. What became of a write that is
-// lost nobody knows.
-type Op struct {
-	action   action
-	was      toolguard.Version // of a decision: only its Token
-	put, now Seen
-	ok, lost bool
-}
+func historyKey(i int) string { return fmt.Sprint("key ", i) }
 
-// After returns what the entry may be after the operation; nothing if it cannot have
-// come of it. It is the journal as [toolguard.Journal] has it, for one key and one
-// caller at a time.
-func (op Op) After(is Seen) []any {
-	switch op.action {
-	case reads:
-		if op.now == is.shown() {
-			return []any{is}
-		}
-	case takes:
-		return op.afterTaking(is)
-	case decides:
-		return op.afterDeciding(is)
-	case writes:
-		return op.afterWriting(is)
-	}
-	return nil
-}
-
-func (op Op) afterTaking(is Seen) []any {
-	if !is.Due {
-		return nil
-	}
-	is.Due = false
-	if is.State == toolguard.StatePending {
-		is.Token++
-	}
-	if op.now == is {
-		return []any{is}
-	}
-	return nil
-}
-
-func (op Op) afterDeciding(is Seen) []any {
-	open := is.State == toolguard.StateUnknown || is.State == toolguard.StateParked
-	switch {
-	case op.ok && open && is.Token == op.was.Token && op.now.Token == is.Token && op.now.State == op.put.State:
-		return []any{op.now}
-	case !op.ok && op.now == is.shown():
-		return []any{is}
-	}
-	return nil
-}
-
-func (op Op) afterWriting(is Seen) []any {
-	replaces := op.was == is.version()
-	switch {
-	case op.lost && replaces:
-		return []any{is, op.put}
-	case op.lost:
-		return []any{is}
-	case op.ok && replaces:
-		return []any{op.put}
-	case !op.ok && !replaces && op.now == is.shown():
-		return []any{is}
-	}
-	return nil
-}
-
-// String is for who looks at a history that is wrong.
-func (op Op) String() string {
-	name := [...]string{"read", "write", "take", "decide"}[op.action]
-	return fmt.Sprintf("%s was %v put %v now %v ok %t lost %t", name, op.was, op.put, op.now, op.ok, op.lost)
-}
-
-// Operation is an [Op] of one client, from Call to Return in nanoseconds.
-type Operation struct {
-	Client       int
-	Op           Op
-	Call, Return int64
-}
-
-// Init and Step are the model, as porcupine.NondeterministicModel has it.
-func Init() []any { return []any{Seen{}} }
-
-// Step returns what may follow.
-func Step(state, op, _ any) []any { return op.(Op).After(state.(Seen)) }
-
-// Histories lets callers use several journals on one store at once, as several
-// processes have them, and returns what they did, by key. Leases run out in between,
-// people decide, callers leave early. lost says of an error that the write may have
-// been made; an ended context that is not lost was not made.
-func Histories(t *testing.T, journals []toolguard.Journal, lost func(error) bool) map[string][]Operation {
-	h := &history{begin: time.Now(), of: map[string][]Operation{}}
-	const perJournal, steps = 4, 60
+// Histories returns what callers did, by key. Leases run out in between, people decide,
+// callers leave early, and answer late, with a version that is long gone.
+func Histories(t testing.TB, with Callers) map[string][]Operation {
+	h := &history{Callers: with, begin: time.Now(), of: map[string][]Operation{}}
 	var all sync.WaitGroup
-	for p, j := range journals {
+	for p, j := range with.Journals {
 		for g := range perJournal {
-			c := historian{t: t, id: p*perJournal + g, h: h, j: j, lost: lost, knows: map[string]toolguard.Version{}}
-			all.Go(func() {
-				for range steps {
-					c.step()
-				}
-			})
+			c := historian{history: h, t: t, id: p*perJournal + g, j: j, knows: map[string]toolguard.Version{}, held: map[string]toolguard.Version{}}
+			all.Go(c.live)
 		}
 	}
 	all.Wait()
-	h.count(t)
 	return h.of
 }
 
+// history is what is written down of all callers.
 type history struct {
-	mu    sync.Mutex
+	Callers
 	begin time.Time
-	of    map[string][]Operation
+	ticks atomic.Int64
+
+	mu sync.Mutex
+	of map[string][]Operation
 }
 
-func (h *history) now() int64 { return time.Since(h.begin).Nanoseconds() }
+// called is when an operation began.
+type called struct {
+	tick int64
+	at   time.Duration
+}
 
-func (h *history) add(client int, key string, call int64, op Op) {
-	end := h.now()
+func (h *history) call() called { return called{h.ticks.Add(1), time.Since(h.begin)} }
+
+func (h *history) add(client int, key string, began called, op Op) {
+	ended := h.call()
+	op.from, op.to, op.exact = began.at, ended.at, h.Exact
 	if op.lost {
-		end = math.MaxInt64 // it may happen at any time
+		ended.tick = math.MaxInt64 // it may happen at any time
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.of[key] = append(h.of[key], Operation{client, op, call, end})
+	h.of[key] = append(h.of[key], Operation{client, op, began.tick, ended.tick})
 }
 
-// count says whether there was anything to see.
-func (h *history) count(t *testing.T) {
-	var taken, decided, lost int
-	for _, ops := range h.of {
+// Varied says whether there was anything to see.
+func Varied(t testing.TB, histories map[string][]Operation) {
+	t.Helper()
+	what := map[string]int{"take": 0, "decide": 0, "audit": 0, "write that is refused by its token alone": 0}
+	for _, ops := range histories {
 		for _, o := range ops {
-			switch {
-			case o.Op.action == takes:
-				taken++
-			case o.Op.action == decides && o.Op.ok:
-				decided++
-			case o.Op.lost:
-				lost++
+			op := o.Op
+			fenced := op.action == writes && !op.ok && op.now.State == op.was.State && op.now.Token != op.was.Token
+			for name, is := range map[string]bool{
+				"take": op.action == takes, "decide": op.action == decides && op.ok, "audit": op.action == audits && op.now.Trail != 0,
+				"write that is refused by its token alone": fenced, "write with an unknown end": op.lost, "prune": op.action == prunes,
+			} {
+				if is {
+					what[name]++
+				}
 			}
 		}
 	}
-	t.Logf("%d taken over, %d decided, %d writes with an unknown end", taken, decided, lost)
-	if taken == 0 || decided == 0 {
-		t.Error("nothing was taken over, or nothing decided: the histories show little")
+	t.Log(what)
+	for name, n := range what {
+		if n == 0 {
+			t.Errorf("no %s: the histories show little", name)
+		}
 	}
 }
 
-const (
-	historyKeys = 5
-	forAges     = 1000 * time.Hour
-)
-
-// historian is one caller, who knows of each key the version it was shown last.
+// historian is one caller. It knows of each key the version it was shown last, and the
+// one it has held itself.
 type historian struct {
-	t     *testing.T
-	id    int
-	h     *history
-	j     toolguard.Journal
-	lost  func(error) bool
-	made  int
-	knows map[string]toolguard.Version
+	*history
+	t           testing.TB
+	id          int
+	j           toolguard.Journal
+	made        int
+	knows, held map[string]toolguard.Version
+}
+
+func (c *historian) live() {
+	for i := range c.Steps {
+		if c.Exact && i%stepsAtOnce == 0 {
+			time.Sleep(time.Second) // until nobody does anything
+		}
+		c.step()
+	}
 }
 
 func (c *historian) step() {
-	key := fmt.Sprint("key ", rand.IntN(historyKeys))
-	call := c.h.now()
-	switch rand.IntN(10) {
-	case 0:
-		taken, err := c.j.Take(c.t.Context(), 1+rand.IntN(3), forAges)
-		for i := range taken {
-			c.h.add(c.id, taken[i].Key, call, Op{action: takes, now: c.see(taken[i].Key, &taken[i])})
-		}
-		c.noError(err)
-	case 1:
-		found, err := c.j.Scan(c.t.Context(), toolguard.Query{Group: "group"})
-		if c.noError(err) {
-			c.readAll(call, found)
-		}
-	case 2, 3:
-		found, err := c.j.Scan(c.t.Context(), toolguard.Query{Key: key})
-		op := Op{action: reads}
-		if len(found) > 0 {
-			op.now = c.see(key, &found[0])
-		}
-		if c.noError(err) {
-			c.h.add(c.id, key, call, op)
-		}
-	case 4, 5:
-		c.decide(key, call)
+	key := historyKey(rand.IntN(historyKeys))
+	switch n := rand.IntN(20); {
+	case n < 2:
+		c.take()
+	case n < 3:
+		c.readGroup()
+	case n < 6:
+		c.read(key)
+	case n < 8:
+		c.audit(key)
+	case n < 9 && !c.NoPrune:
+		c.prune()
+	case n < 12:
+		c.decide(key)
 	default:
-		c.write(key, call)
+		c.write(key)
 	}
 }
 
@@ -247,21 +164,91 @@ func (c *historian) see(key string, e *toolguard.Entry) Seen {
 	return seen(e)
 }
 
-func (c *historian) readAll(call int64, found []toolguard.Entry) {
-	ops := map[string]Op{}
-	for i := range historyKeys {
-		ops[fmt.Sprint("key ", i)] = Op{}
+// name is one that nobody has had.
+func (c *historian) name() string {
+	c.made++
+	return fmt.Sprint(c.id, "/", c.made)
+}
+
+// span is how long until something is due. It may be due at once. Where the clock is
+// not ours, that or never.
+func (c *historian) span() time.Duration {
+	if c.Exact {
+		return []time.Duration{1, time.Second, 3 * time.Second, forAges}[rand.IntN(4)]
 	}
+	return []time.Duration{1, forAges}[rand.IntN(2)]
+}
+
+func (c *historian) take() {
+	n, hold, began := 1+rand.IntN(historyKeys), c.span(), c.call()
+	taken, err := c.j.Take(c.t.Context(), n, hold)
+	var keys []string
+	for i := range taken {
+		keys = append(keys, taken[i].Key)
+		c.add(c.id, taken[i].Key, began, Op{action: takes, span: hold, now: c.see(taken[i].Key, &taken[i])})
+	}
+	if !c.noError(err) || !c.Exact || len(taken) == n {
+		return
+	}
+	for i := range historyKeys {
+		if key := historyKey(i); !slices.Contains(keys, key) {
+			c.add(c.id, key, began, Op{action: leaves})
+		}
+	}
+}
+
+func (c *historian) readGroup() {
+	began := c.call()
+	found, err := c.j.Scan(c.t.Context(), toolguard.Query{Group: historyGroup})
+	if !c.noError(err) {
+		return
+	}
+	ops := map[string]Op{}
 	for i := range found {
 		ops[found[i].Key] = Op{now: c.see(found[i].Key, &found[i])}
 	}
-	for key, op := range ops {
-		c.h.add(c.id, key, call, op)
+	for i := range historyKeys {
+		c.add(c.id, historyKey(i), began, ops[historyKey(i)])
+	}
+}
+
+func (c *historian) read(key string) {
+	began, op := c.call(), Op{}
+	found, err := c.j.Scan(c.t.Context(), toolguard.Query{Key: key})
+	if len(found) > 0 {
+		op.now = c.see(key, &found[0])
+	}
+	if c.noError(err) {
+		c.add(c.id, key, began, op)
+	}
+}
+
+func (c *historian) audit(key string) {
+	began, op := c.call(), Op{action: audits}
+	found, err := c.j.Records(c.t.Context(), toolguard.RecordQuery{Key: key, Limit: 100_000})
+	for i := range found {
+		op.now.Trail = follow(op.now.Trail, found[i].Actor)
+	}
+	if c.noError(err) {
+		c.add(c.id, key, began, op)
+	}
+}
+
+func (c *historian) prune() {
+	began, op := c.call(), Op{action: prunes}
+	if c.Exact {
+		op.span = time.Duration(rand.IntN(3)) * time.Second
+	}
+	if _, err := c.j.Prune(c.t.Context(), op.span); !c.noError(err) {
+		return
+	}
+	for i := range historyKeys {
+		c.add(c.id, historyKey(i), began, op)
 	}
 }
 
 // decide decides as a person who has seen the entry as it is known.
-func (c *historian) decide(key string, call int64) {
+func (c *historian) decide(key string) {
 	was := c.knows[key]
 	if was.Token == 0 {
 		return
@@ -270,48 +257,70 @@ func (c *historian) decide(key string, call int64) {
 		toolguard.RulingRetry: toolguard.StateApproved, toolguard.RulingSucceeded: toolguard.StateSucceeded,
 		toolguard.RulingFailed: toolguard.StateFailed, toolguard.RulingAbort: toolguard.StateAborted,
 	}
-	op := Op{action: decides, was: toolguard.Version{Token: was.Token}}
-	r := toolguard.Ruling{Key: key, Token: was.Token, By: "ann"}
+	op := Op{action: decides, was: toolguard.Version{Token: was.Token}, actor: c.name()}
+	r := toolguard.Ruling{Key: key, Token: was.Token, By: op.actor}
 	for r.Verdict, op.put.State = range verdicts {
 		break // whichever comes first
 	}
+	began := c.call()
 	now, err := toolguard.Decide(c.t.Context(), c.j, r)
-	if op.ok = err == nil; !op.ok && !errors.Is(err, toolguard.ErrDecided) {
+	if op.ok = err == nil; !op.ok && !errors.Is(err, toolguard.ErrDecided) && !errors.Is(err, toolguard.ErrNoEntry) {
 		c.noError(err)
 		return
 	}
-	op.now = c.see(key, &now)
-	c.h.add(c.id, key, call, op)
+	op.now, op.span = c.see(key, &now), now.Due
+	c.add(c.id, key, began, op)
 }
 
-// write replaces the version that is known, now and then without the patience to
-// hear what became of it.
-func (c *historian) write(key string, call int64) {
-	c.made++
-	was := c.knows[key]
-	e := toolguard.Entry{Key: key, Group: "group", Token: was.Token + uint64(rand.IntN(2)), Owner: fmt.Sprint(c.id, "/", c.made)}
+// write replaces the version that is known, or one that was held before, now and then
+// without the patience to hear what became of it.
+func (c *historian) write(key string) {
+	was, held := c.knows[key], c.held[key]
+	if held.Token != 0 && rand.IntN(4) == 0 {
+		was = held
+	}
 	states := []toolguard.State{toolguard.StatePending, toolguard.StateUnknown, toolguard.StateParked, toolguard.StateFailed}
-	e.State = states[rand.IntN(len(states))]
-	op := Op{action: writes, was: was, put: seen(&e)}
-	if rand.IntN(2) == 0 && e.State != toolguard.StateFailed {
-		e.Due, op.put.Due = 1, true
+	e := toolguard.Entry{
+		Key: key, Group: historyGroup, Owner: c.name(),
+		Token: was.Token + uint64(rand.IntN(2)), State: states[rand.IntN(len(states))],
 	}
-	ctx := c.t.Context()
-	if rand.IntN(8) == 0 {
-		short, cancel := context.WithTimeout(ctx, rand.N(3*time.Millisecond))
-		defer cancel()
-		ctx = short
+	if rand.IntN(4) > 0 && e.State != toolguard.StateFailed {
+		e.Due = c.span()
 	}
-	now, ok, err := c.j.Write(ctx, was, e, toolguard.Record{Key: key})
+	op := Op{action: writes, was: was, put: seen(&e), actor: e.Owner, span: e.Due}
+	ctx, done := c.patience()
+	defer done()
+	began := c.call()
+	now, ok, err := c.j.Write(ctx, was, e, toolguard.Record{Key: key, Actor: e.Owner})
 	switch {
-	case c.lost(err):
+	case err != nil && c.Lost != nil && c.Lost(err):
 		op.lost = true
-	case errors.Is(err, context.DeadlineExceeded):
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return // it was not made
 	case c.noError(err):
 		op.ok, op.now = ok, c.see(key, &now)
 	default:
 		return
 	}
-	c.h.add(c.id, key, call, op)
+	if op.ok && e.State == toolguard.StatePending {
+		c.held[key] = e.Version()
+	}
+	c.add(c.id, key, began, op)
+}
+
+// patience ends, of some, at any moment.
+func (c *historian) patience() (context.Context, context.CancelFunc) {
+	switch {
+	case rand.IntN(8) > 0:
+		return c.t.Context(), func() {}
+	case c.Exact:
+		ctx, leave := context.WithCancel(c.t.Context())
+		if rand.IntN(2) == 0 {
+			leave()
+		}
+		go leave()
+		return ctx, leave
+	default:
+		return context.WithTimeout(c.t.Context(), rand.N(3*time.Millisecond))
+	}
 }
