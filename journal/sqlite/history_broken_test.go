@@ -253,7 +253,6 @@ func remembering() *broken {
 // What histories show is no comfort unless they show what is wrong.
 func TestHistoriesShowWhatABrokenJournalDoes(t *testing.T) {
 	t.Parallel()
-	nothing := func(*testing.T, toolguard.Journal) {}
 	for name, open := range brokenJournals {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -262,7 +261,7 @@ func TestHistoriesShowWhatABrokenJournalDoes(t *testing.T) {
 					b := open()
 					b.Journal = j
 					return b
-				}, nothing)
+				}, nil)
 				for _, history := range histories {
 					if check(history) == porcupine.Illegal {
 						return

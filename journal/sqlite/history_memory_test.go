@@ -9,35 +9,38 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/journal/internal/storetest"
 )
 
 // The journal in memory is looked at here, because the module it belongs to does not
-// have what looks.
+// have what looks. Where 5,000 entries of others are settled it puts its own entries
+// aside, and forgets those it had put aside before.
 func TestHistoriesOfTheMemoryJournalAreLinearizable(t *testing.T) {
 	t.Parallel()
-	const rounds = 30
-	for name, with := range map[string]struct {
-		storetest.Callers
-		before, meanwhile int // settled entries of others
+	for name, row := range map[string]struct {
+		with   storetest.Callers
+		beside func(t *testing.T, j toolguard.Journal)
 	}{
-		"with leases that run out, and prunes": {storetest.Callers{Steps: 500}, 0, 0},
-		"while entries change their shelf":     {storetest.Callers{Steps: 150, NoPrune: true}, 2_500, rounds * 160},
+		"by itself": {storetest.Callers{Steps: 2000}, nil},
+		"with others meanwhile": {storetest.Callers{Steps: 100, NoPrune: true}, func(t *testing.T, j toolguard.Journal) {
+			settle(t, j, "first", 2_500)
+			for i := range 20 {
+				settle(t, j, fmt.Sprint(i), 240)
+				time.Sleep(time.Second)
+			}
+		}},
+		"with others in between": {storetest.Callers{Steps: 300}, func(t *testing.T, j toolguard.Journal) {
+			for i := range 5 {
+				time.Sleep(10*time.Second + time.Second/10) // what was settled before is pruned
+				settle(t, j, fmt.Sprint(i), 4_999)
+			}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			histories := inMemory(t, with.Callers, func(j toolguard.Journal) toolguard.Journal {
-				settleOthers(t, j, "before", with.before)
-				return j
-			}, func(t *testing.T, j toolguard.Journal) {
-				for i := range rounds {
-					settleOthers(t, j, fmt.Sprint("meanwhile ", i), with.meanwhile/rounds)
-					time.Sleep(time.Second)
-				}
-			})
+			histories := inMemory(t, row.with, func(j toolguard.Journal) toolguard.Journal { return j }, row.beside)
 			storetest.Varied(t, histories)
 			for key, history := range histories {
 				assert.Equal(t, porcupine.Ok, check(history), "the history of %q", key)
@@ -46,13 +49,16 @@ func TestHistoriesOfTheMemoryJournalAreLinearizable(t *testing.T) {
 	}
 }
 
-// inMemory makes histories of a journal in memory, or what is made of one, in a bubble,
-// where leases run out when nobody does anything. beside goes on meanwhile.
+// inMemory makes histories of what is made of a journal in memory, in a bubble, where
+// leases run out when nobody does anything. What is beside goes on meanwhile, if it is
+// not nil.
 func inMemory(t *testing.T, with storetest.Callers, of func(toolguard.Journal) toolguard.Journal, beside func(*testing.T, toolguard.Journal)) (histories map[string][]storetest.Operation) {
 	synctest.Test(t, func(t *testing.T) {
 		j := of(toolguard.NewMemoryJournal())
 		var others sync.WaitGroup
-		others.Go(func() { beside(t, j) })
+		if beside != nil {
+			others.Go(func() { beside(t, j) })
+		}
 		with.Journals, with.Exact = []toolguard.Journal{j, j, j}, true
 		histories = storetest.Histories(t, with)
 		others.Wait()
@@ -60,13 +66,12 @@ func inMemory(t *testing.T, with storetest.Callers, of func(toolguard.Journal) t
 	return histories
 }
 
-// settleOthers writes entries that are settled. After 5,000 of them a journal in memory
-// may forget those before.
-func settleOthers(t *testing.T, j toolguard.Journal, name string, n int) {
+// settle writes entries of others that are settled.
+func settle(t *testing.T, j toolguard.Journal, name string, n int) {
 	for i := range n {
-		e := storetest.Entry(fmt.Sprint(name, " ", i), toolguard.StateSucceeded)
+		e := storetest.Entry(fmt.Sprint("other ", name, " ", i), toolguard.StateSucceeded)
 		_, ok, err := j.Write(t.Context(), toolguard.Version{}, e)
-		require.NoError(t, err)
-		require.True(t, ok)
+		assert.NoError(t, err)
+		assert.True(t, ok)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,19 +29,29 @@ type Callers struct {
 	// no other clock: time passes between operations only, and all that is due, or old,
 	// is seen to be.
 	Exact bool
-	// NoPrune leaves out that somebody prunes.
+	// NoPrune says that nobody prunes.
 	NoPrune bool
 }
 
 const (
 	historyKeys  = 5
-	perJournal   = 4
+	perJournal   = 4 // callers
 	stepsAtOnce  = 5
 	forAges      = 1000 * time.Hour
 	historyGroup = "group"
 )
 
-func historyKey(i int) string { return fmt.Sprint("key ", i) }
+func historyKey(i int) string { return fmt.Sprint("key ", i%historyKeys) }
+
+// others are the keys that are not among these.
+func others(than []string) (keys []string) {
+	for i := range historyKeys {
+		if key := historyKey(i); !slices.Contains(than, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
 
 // Histories returns what callers did, by key. Leases run out in between, people decide,
 // callers leave early, and answer late, with a version that is long gone.
@@ -62,6 +73,7 @@ type history struct {
 	Callers
 	begin time.Time
 	ticks atomic.Int64
+	ready atomic.Int64 // how many callers have been, for how many races
 
 	mu sync.Mutex
 	of map[string][]Operation
@@ -89,26 +101,31 @@ func (h *history) add(client int, key string, began called, op Op) {
 // Varied says whether there was anything to see.
 func Varied(t testing.TB, histories map[string][]Operation) {
 	t.Helper()
-	what := map[string]int{"take": 0, "decide": 0, "audit": 0, "write that is refused by its token alone": 0}
+	what := map[string]int{"take": 0, "decide": 0, "audit": 0, "fenced": 0}
 	for _, ops := range histories {
 		for _, o := range ops {
-			op := o.Op
-			fenced := op.action == writes && !op.ok && op.now.State == op.was.State && op.now.Token != op.was.Token
-			for name, is := range map[string]bool{
-				"take": op.action == takes, "decide": op.action == decides && op.ok, "audit": op.action == audits && op.now.Trail != 0,
-				"write that is refused by its token alone": fenced, "write with an unknown end": op.lost, "prune": op.action == prunes,
-			} {
-				if is {
-					what[name]++
-				}
-			}
+			what[o.Op.shows()]++
 		}
 	}
 	t.Log(what)
 	for name, n := range what {
 		if n == 0 {
-			t.Errorf("no %s: the histories show little", name)
+			t.Errorf("no %q: the histories show little", name)
 		}
+	}
+}
+
+// shows is what an operation is an example of.
+func (op Op) shows() string {
+	switch {
+	case op.lost:
+		return "lost"
+	case op.action == writes && !op.ok && op.now.State == op.was.State && op.now.Token > op.was.Token:
+		return "fenced" // by the token alone
+	case op.action == decides && !op.ok, op.action == audits && op.now.Trail == 0:
+		return "nothing"
+	default:
+		return op.name()
 	}
 }
 
@@ -120,24 +137,35 @@ type historian struct {
 	id          int
 	j           toolguard.Journal
 	made        int
+	races       int64
 	knows, held map[string]toolguard.Version
 }
 
 func (c *historian) live() {
 	for i := range c.Steps {
 		if c.Exact && i%stepsAtOnce == 0 {
-			time.Sleep(time.Second) // until nobody does anything
+			c.race(historyKey(i / stepsAtOnce))
 		}
-		c.step()
+		c.step(historyKey(rand.IntN(historyKeys)))
 	}
 }
 
-func (c *historian) step() {
-	key := historyKey(rand.IntN(historyKeys))
+// race has all write at once who have seen the same.
+func (c *historian) race(key string) {
+	time.Sleep(time.Second) // until nobody does anything
+	c.read(key)
+	c.races++
+	for c.ready.Add(1); c.ready.Load() < c.races*int64(perJournal*len(c.Journals)); {
+		runtime.Gosched() // no time passes
+	}
+	c.write(key)
+}
+
+func (c *historian) step(key string) {
 	switch n := rand.IntN(20); {
-	case n < 2:
-		c.take()
 	case n < 3:
+		c.take()
+	case n < 4:
 		c.readGroup()
 	case n < 6:
 		c.read(key)
@@ -190,10 +218,8 @@ func (c *historian) take() {
 	if !c.noError(err) || !c.Exact || len(taken) == n {
 		return
 	}
-	for i := range historyKeys {
-		if key := historyKey(i); !slices.Contains(keys, key) {
-			c.add(c.id, key, began, Op{action: leaves})
-		}
+	for _, key := range others(keys) {
+		c.add(c.id, key, began, Op{action: leaves})
 	}
 }
 
@@ -203,12 +229,13 @@ func (c *historian) readGroup() {
 	if !c.noError(err) {
 		return
 	}
-	ops := map[string]Op{}
+	var keys []string
 	for i := range found {
-		ops[found[i].Key] = Op{now: c.see(found[i].Key, &found[i])}
+		keys = append(keys, found[i].Key)
+		c.add(c.id, found[i].Key, began, Op{now: c.see(found[i].Key, &found[i])})
 	}
-	for i := range historyKeys {
-		c.add(c.id, historyKey(i), began, ops[historyKey(i)])
+	for _, key := range others(keys) {
+		c.add(c.id, key, began, Op{})
 	}
 }
 
@@ -242,8 +269,8 @@ func (c *historian) prune() {
 	if _, err := c.j.Prune(c.t.Context(), op.span); !c.noError(err) {
 		return
 	}
-	for i := range historyKeys {
-		c.add(c.id, historyKey(i), began, op)
+	for _, key := range others(nil) {
+		c.add(c.id, key, began, op)
 	}
 }
 
@@ -284,7 +311,7 @@ func (c *historian) write(key string) {
 		Key: key, Group: historyGroup, Owner: c.name(),
 		Token: was.Token + uint64(rand.IntN(2)), State: states[rand.IntN(len(states))],
 	}
-	if rand.IntN(4) > 0 && e.State != toolguard.StateFailed {
+	if rand.IntN(4) > 0 {
 		e.Due = c.span()
 	}
 	op := Op{action: writes, was: was, put: seen(&e), actor: e.Owner, span: e.Due}

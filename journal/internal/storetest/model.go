@@ -177,8 +177,11 @@ func (op Op) afterPruning(is Seen) []Seen {
 	}
 }
 
+func (op Op) name() string {
+	return [...]string{"read", "audit", "write", "take", "leave", "decide", "prune"}[op.action]
+}
+
 // String is for who looks at a history that is wrong.
 func (op Op) String() string {
-	name := [...]string{"read", "audit", "write", "take", "leave", "decide", "prune"}[op.action]
-	return fmt.Sprintf("%s was %v put %v now %v by %q span %v at %v ok %t lost %t", name, op.was, op.put, op.now, op.actor, op.span, op.from, op.ok, op.lost)
+	return fmt.Sprintf("%s was %v put %v now %v by %q span %v at %v ok %t lost %t", op.name(), op.was, op.put, op.now, op.actor, op.span, op.from, op.ok, op.lost)
 }
