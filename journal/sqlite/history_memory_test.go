@@ -1,7 +1,9 @@
 package sqlite_test
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,10 +26,10 @@ func TestHistoriesOfTheMemoryJournalAreLinearizable(t *testing.T) {
 		beside func(t *testing.T, j toolguard.Journal)
 	}{
 		"by itself": {storetest.Callers{Steps: 2000}, nil},
-		"with others meanwhile": {storetest.Callers{Steps: 100, NoPrune: true}, func(t *testing.T, j toolguard.Journal) {
+		"with others meanwhile": {storetest.Callers{Steps: 150, NoPrune: true}, func(t *testing.T, j toolguard.Journal) {
 			settle(t, j, "first", 2_500)
-			for i := range 20 {
-				settle(t, j, fmt.Sprint(i), 240)
+			for i := range 30 {
+				settle(t, j, fmt.Sprint(i), 160)
 				time.Sleep(time.Second)
 			}
 		}},
@@ -59,11 +61,19 @@ func inMemory(t *testing.T, with storetest.Callers, of func(toolguard.Journal) t
 		if beside != nil {
 			others.Go(func() { beside(t, j) })
 		}
-		with.Journals, with.Exact = []toolguard.Journal{j, j, j}, true
+		with.Journals, with.Exact = []toolguard.Journal{j, hesitant{j}, hesitant{j}}, true
 		histories = storetest.Histories(t, with)
 		others.Wait()
 	})
 	return histories
+}
+
+// hesitant lets others go first.
+type hesitant struct{ toolguard.Journal }
+
+func (h hesitant) Write(ctx context.Context, was toolguard.Version, e toolguard.Entry, records ...toolguard.Record) (toolguard.Entry, bool, error) {
+	runtime.Gosched()
+	return h.Journal.Write(ctx, was, e, records...)
 }
 
 // settle writes entries of others that are settled.

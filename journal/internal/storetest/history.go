@@ -150,7 +150,7 @@ func (c *historian) live() {
 	}
 }
 
-// race has all write at once who have seen the same.
+// race has all write, or decide, at once who have seen the same.
 func (c *historian) race(key string) {
 	time.Sleep(time.Second) // until nobody does anything
 	c.read(key)
@@ -158,7 +158,11 @@ func (c *historian) race(key string) {
 	for c.ready.Add(1); c.ready.Load() < c.races*int64(perJournal*len(c.Journals)); {
 		runtime.Gosched() // no time passes
 	}
-	c.write(key)
+	if c.races%2 == 0 {
+		c.decide(key)
+	} else {
+		c.write(key)
+	}
 }
 
 func (c *historian) step(key string) {
