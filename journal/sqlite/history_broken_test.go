@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -233,19 +234,20 @@ func takeWithoutToken(j toolguard.Journal, ctx context.Context, n int, hold time
 	return taken, err
 }
 
-// remembering shows who reads a key what was there when somebody read it last.
+// remembering shows who reads an entry what was there when somebody read it last.
 func remembering() *broken {
 	var mu sync.Mutex
 	seen := map[string][]toolguard.Entry{}
 	return &broken{scan: func(j toolguard.Journal, ctx context.Context, q toolguard.Query) ([]toolguard.Entry, error) {
 		found, err := j.Scan(ctx, q)
-		if q.Key == "" {
+		if q.Group != "" {
 			return found, err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		before := seen[q.Key]
-		seen[q.Key] = found
+		what := fmt.Sprint(q)
+		before := seen[what]
+		seen[what] = found
 		return before, err
 	}}
 }

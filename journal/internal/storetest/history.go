@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -244,8 +245,12 @@ func (c *historian) readGroup() {
 }
 
 func (c *historian) read(key string) {
+	q := toolguard.Query{Key: key}
+	if rand.IntN(2) == 0 {
+		q = toolguard.Query{Digest: sha256.Sum256([]byte(key))}
+	}
 	began, op := c.call(), Op{}
-	found, err := c.j.Scan(c.t.Context(), toolguard.Query{Key: key})
+	found, err := c.j.Scan(c.t.Context(), q)
 	if len(found) > 0 {
 		op.now = c.see(key, &found[0])
 	}
@@ -310,9 +315,9 @@ func (c *historian) write(key string) {
 	if held.Token != 0 && rand.IntN(4) == 0 {
 		was = held
 	}
-	states := []toolguard.State{toolguard.StatePending, toolguard.StateUnknown, toolguard.StateParked, toolguard.StateFailed}
+	states := []toolguard.State{toolguard.StatePending, toolguard.StateUnknown, toolguard.StateParked, toolguard.StateFailed, toolguard.StateAborted}
 	e := toolguard.Entry{
-		Key: key, Group: historyGroup, Owner: c.name(),
+		Key: key, Group: historyGroup, Owner: c.name(), Digest: sha256.Sum256([]byte(key)),
 		Token: was.Token + uint64(rand.IntN(2)), State: states[rand.IntN(len(states))],
 	}
 	if rand.IntN(4) > 0 {
