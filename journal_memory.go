@@ -332,19 +332,20 @@ func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, erro
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	at, n := time.Now(), 0
+	at, gone := time.Now(), map[string]bool{}
 	for _, entries := range j.shelves {
 		for key, p := range entries {
 			if h := p.head(); h.state.Prunable() && at.Sub(j.epoch)-h.updated >= age {
 				delete(entries, key)
-				n++
+				gone[key] = true
 			}
 		}
 	}
 	j.regroup()
 	j.audit.prune(func(r *memoryRecord) bool {
-		entry, _ := j.find(r.key())
-		return entry == "" && at.Sub(r.at) >= age
+		key := r.key()
+		entry, _ := j.find(key)
+		return entry == "" && (gone[key] || at.Sub(r.at) >= age)
 	})
-	return n, nil
+	return len(gone), nil
 }
