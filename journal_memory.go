@@ -143,17 +143,18 @@ func (j *MemoryJournal) pack(head *packedHead, e *Entry) packed {
 
 // insert notes a new entry in its group and returns its number.
 func (j *MemoryJournal) insert(e *Entry) uint64 {
-	j.group(e)
 	j.made++
+	j.group(e, j.made)
 	return j.made
 }
 
-// group notes what is the last of its group.
-func (j *MemoryJournal) group(e *Entry) {
+// group notes what is the last of its group: of one generation, what was made last.
+func (j *MemoryJournal) group(e *Entry, serial uint64) {
 	if e.Group == e.Key && j.newest[e.Group] == "" {
 		return
 	}
-	if top, _ := j.find(j.lastKey(e.Group)); top == "" || top.generation() <= e.Generation {
+	top, _ := j.find(j.lastKey(e.Group))
+	if top == "" || cmp.Or(cmp.Compare(top.generation(), e.Generation), cmp.Compare(top.head().serial, serial)) < 0 {
 		j.newest[e.Group] = e.Key
 	}
 }
@@ -167,7 +168,7 @@ func (j *MemoryJournal) regroup() {
 	for _, p := range j.all {
 		e := p.about().call()
 		e.Generation = p.generation()
-		j.group(&e)
+		j.group(&e, p.head().serial)
 	}
 }
 

@@ -182,6 +182,23 @@ func TestTheMemoryJournalForgetsTheNewestOfAGroup(t *testing.T) {
 	}
 }
 
+// Of one generation the newest is what was made last, also when others are gone.
+func TestTheMemoryJournalKeepsTheOrderOfAGeneration(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		ctx, j := t.Context(), toolguard.NewMemoryJournal()
+		for _, key := range []string{"b", "a", "g", "d", "c"} {
+			_, _, err := j.Write(ctx, toolguard.Version{}, toolguard.Entry{Key: key, Group: "g", Token: 1, State: toolguard.StatePending})
+			require.NoError(t, err)
+		}
+		_, err := j.Prune(ctx, 0)
+		require.NoError(t, err)
+		newest, err := j.Scan(ctx, toolguard.Query{Group: "g", Limit: 1})
+		require.NoError(t, err)
+		require.Equal(t, "c", newest[0].Key)
+	}
+}
+
 // An intent that there is no room for is an error: nothing runs unrecorded.
 func TestTheMemoryJournalRefusesWhatItCannotKeep(t *testing.T) {
 	t.Parallel()
