@@ -75,11 +75,11 @@ func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, 
 	if err := e.Check(); err != nil {
 		return false, err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if at.Before(j.written) { // it has waited for its turn
 		at = j.written
 	}
@@ -193,11 +193,11 @@ func (j *MemoryJournal) reading(p packed, at time.Time) Entry {
 
 // Scan implements [Journal].
 func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	found := j.matching(&q)
 	slices.SortFunc(found, func(a, b packed) int {
 		if x, y := a.generation(), b.generation(); q.Group != "" && x != y {
@@ -280,11 +280,11 @@ func (j *MemoryJournal) lastKey(group string) string {
 
 // last reads the last generation of a group into an entry, if there is one.
 func (j *MemoryJournal) last(ctx context.Context, group string, into *Entry) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if p, _ := j.find(j.lastKey(group)); p != "" {
 		if e := j.reading(p, time.Now()); e.Group == group {
 			*into = e
@@ -295,11 +295,11 @@ func (j *MemoryJournal) last(ctx context.Context, group string, into *Entry) err
 
 // Take implements [Journal].
 func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	at := time.Now()
 	since := at.Sub(j.epoch)
 	var due []packed
@@ -328,11 +328,11 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 
 // Prune implements [Journal].
 func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	at, gone := time.Now(), map[string]bool{}
 	for _, entries := range j.shelves {
 		for key, p := range entries {

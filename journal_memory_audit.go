@@ -113,21 +113,21 @@ func (a *memoryAudit) find(q *RecordQuery, limit int) (found []Record) {
 
 // Append implements [Journal].
 func (j *MemoryJournal) Append(ctx context.Context, records ...Record) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.audit.append(time.Now(), "", wholeLines(records))
 	return nil
 }
 
 // Records implements [Journal].
 func (j *MemoryJournal) Records(ctx context.Context, q RecordQuery) ([]Record, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	return j.audit.find(&q, cmp.Or(max(q.Limit, 0), 1000)), nil
 }
