@@ -24,7 +24,7 @@ type MemoryJournal struct {
 	newest  map[string]string // the key of a group's highest generation, where that is not the group
 	made    uint64
 	epoch   time.Time // of the first write
-	written time.Time // last
+	written time.Time // last, an entry or a record
 	audit   memoryAudit
 	scratch []byte
 }

@@ -118,7 +118,8 @@ func (j *MemoryJournal) Append(ctx context.Context, records ...Record) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.audit.append(time.Now(), "", wholeLines(records))
+	j.written = time.Now()
+	j.audit.append(j.written, "", wholeLines(records))
 	return nil
 }
 

@@ -49,3 +49,19 @@ func TestTheMemoryJournalAsksNoContextUnderItsLock(t *testing.T) {
 		assert.False(t, ctx.held, name)
 	}
 }
+
+// A write that has waited for its turn is not older than what was written meanwhile.
+func TestTheMemoryJournalsRecordsAreInTheOrderOfTheirInstants(t *testing.T) {
+	t.Parallel()
+	ctx, j, began := t.Context(), NewMemoryJournal(), time.Now()
+	require.NoError(t, j.Append(ctx, Record{}))
+	e := Entry{Key: "k", Token: 1, State: StatePending}
+	ok, err := j.replace(ctx, began, Version{}, &e, wholeLines(make([]Record, 1)))
+	require.NoError(t, err)
+	require.True(t, ok)
+	records, err := j.Records(ctx, RecordQuery{})
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	assert.False(t, records[1].At.Before(records[0].At), "%v came before %v", records[0].At, records[1].At)
+	assert.Equal(t, records[1].At, e.Updated)
+}
