@@ -1,7 +1,8 @@
 // Package storetest is what the tests of the journals in journal/sqlite and
 // journal/postgres have in common beyond what toolguardtest.TestJournal asks of any
 // journal: processes that race and are killed, histories of what many callers did
-// at once, text and numbers that a database may not like.
+// at once, text and numbers that a database may not like. Histories, and the model
+// they are held against, serve the journal in memory, too.
 package storetest
 
 import (
