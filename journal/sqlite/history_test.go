@@ -24,7 +24,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	journals := []toolguard.Journal{openAt(t, path), openAt(t, path), openAt(t, path)}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() { defer close(stopped); setClock(t, path, stop) }()
-	histories := storetest.Histories(t, storetest.Callers{Journals: journals, Steps: 100, Lost: func(err error) bool {
+	histories := storetest.Histories(t, storetest.Callers{Journals: journals, Steps: 200, Lost: func(err error) bool {
 		return errors.Is(err, context.DeadlineExceeded) // a write whose caller stopped waiting may be made still
 	}})
 	close(stop)

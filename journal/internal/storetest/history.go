@@ -312,7 +312,7 @@ func (c *historian) decide(key string) {
 // without the patience to hear what became of it.
 func (c *historian) write(key string) {
 	was, held := c.knows[key], c.held[key]
-	if held.Token != 0 && rand.IntN(4) == 0 {
+	if held.Token != 0 && rand.IntN(3) == 0 {
 		was = held
 	}
 	states := []toolguard.State{toolguard.StatePending, toolguard.StateUnknown, toolguard.StateParked, toolguard.StateFailed, toolguard.StateAborted}
