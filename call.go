@@ -74,6 +74,7 @@ type rare struct {
 	lender   *attempt  // whose key it has
 	borrows  bool      // and holds
 	beside   bool      // its entry is beside that of the attempt it could have the key of
+	stoodIn  bool      // a stand-in had the effect, or may have had it
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }
@@ -168,7 +169,7 @@ func (c *call) ref() uint64 {
 // finish makes all that still changes the call, hands it over to Do, and then
 // tells the observer.
 func (c *call) finish() {
-	c.record() // mostly done
+	c.record() // mostly done: what a stand-in did is known only now
 	c.settle()
 	said := len(c.notes)
 	c.present()

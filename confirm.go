@@ -144,6 +144,10 @@ func (c *call) stillRuns() bool {
 	return a != nil && (a.abandoned() || a.strays.Load() > 0)
 }
 
+// escapesStatus says that a status query cannot prove that nothing happened: an
+// attempt may act yet, or a stand-in has, of which the tool's service knows nothing.
+func (c *call) escapesStatus() bool { return c.stillRuns() || c.stoodIn() }
+
 // fitsOutput holds a result against the schema that the tool declares for it. One
 // that breaks it says nothing that can be relied on.
 func (c *call) fitsOutput() bool {

@@ -258,10 +258,10 @@ func (c *call) booking() booking {
 			tool: c.guard.args.identity, turn: c.turnNo, batch: c.batch(),
 		},
 		began: c.began, principal: c.scope.Principal, info: &c.guard.info, loop: &c.guard.opts.Loop, outcome: c.outcome, refused: c.loop.code,
-		acted:          c.attempts > 0 || c.source() != nil,
+		acted:          c.attempts > 0 || c.source() != nil || c.stoodIn(),
 		idempotencyKey: c.keyIfMade(),
 		journaled:      c.inJournal(),
-		abandoned:      c.stillRuns(),
+		abandoned:      c.escapesStatus(),
 	}
 	switch c.decided {
 	case DecisionConfirm:

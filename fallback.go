@@ -115,7 +115,7 @@ func (c *call) fallBack() {
 		return
 	}
 	for i := range f.alternatives {
-		if !c.mayFallBack() || c.tryAlternative(&f.alternatives[i]) {
+		if !c.mayFallBack() || !c.intendsElsewhere() || c.tryAlternative(&f.alternatives[i]) {
 			return
 		}
 	}
@@ -128,7 +128,7 @@ func (c *call) fallBack() {
 // that may have happened.
 func (c *call) mayFallBack() bool {
 	gated := c.stage == StageDecide || c.stage == StageValidate
-	if c.failure == nil || gated || c.failure.control || c.ctx.Err() != nil {
+	if c.failure == nil || gated || c.failure.control || c.ctx.Err() != nil || !c.mayActElsewhere() {
 		return false
 	}
 	switch c.failure.row().category {
@@ -139,6 +139,37 @@ func (c *call) mayFallBack() bool {
 	}
 }
 
+// mayActElsewhere: what has the same effect needs the same intent in the journal,
+// unless it may happen twice.
+func (c *call) mayActElsewhere() bool {
+	effect := c.guard.info.Effect
+	return effect == ReadOnly || effect == Idempotent || c.ledger != &unwritten && (!c.inJournal() || c.ledger.claimed)
+}
+
+// actsElsewhere says that stand-ins have the effect of the guard's tool.
+func (g *Guard) actsElsewhere() bool {
+	return g.info.Effect != ReadOnly && g.fallback != nil && len(g.fallback.alternatives) > 0
+}
+
+// intendsElsewhere writes down that a stand-in may have the effect from now on: if
+// this process ends, the tool's Status must not be believed that there was none.
+func (c *call) intendsElsewhere() bool {
+	l := c.ledger
+	if !c.guard.actsElsewhere() || !c.inJournal() || l.entry.Code == CodeAbandoned {
+		return true
+	}
+	e := l.entry
+	e.Code = CodeAbandoned
+	ok, err := c.store(c.ctx, e.Version(), &e, nil)
+	if !ok || err != nil {
+		return false
+	}
+	l.mu.Lock() // renewals write it again
+	defer l.mu.Unlock()
+	l.entry.Code = CodeAbandoned
+	return true
+}
+
 func (c *call) tryAlternative(a *alternative) bool {
 	args, err := c.alternativeArgs(a)
 	if err != nil {
@@ -147,14 +178,17 @@ func (c *call) tryAlternative(a *alternative) bool {
 	ctx, cancel := c.budgeted()
 	defer cancel()
 	env := a.guard.Do(&standIn{ctx, c, c.grace()}, Call{ID: c.id, Args: args, Locale: c.locale})
+	if env.OK || env.Error.Outcome != OutcomeNotStarted && env.Error.Outcome != OutcomeFailed {
+		c.rarely().stoodIn = true
+	}
 	if err := env.Control(); err != nil {
 		c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeControlFlow}}, err: err, control: true}
 		c.outcome = env.Error.Outcome
 		return true
 	}
 	if !env.OK {
-		if o := env.Error.Outcome; o != OutcomeNotStarted && o != OutcomeFailed {
-			c.outcome = o // now it is the stand-in's effect that may have happened
+		if c.stoodIn() {
+			c.outcome = env.Error.Outcome // now it is the stand-in's effect that may have happened
 		}
 		return false
 	}
@@ -163,6 +197,8 @@ func (c *call) tryAlternative(a *alternative) bool {
 	c.notes = append(c.notes, env.Notes...)
 	return true
 }
+
+func (c *call) stoodIn() bool { return c.rare != nil && c.rare.stoodIn }
 
 // standIn is the context of a call that stands in for another. It leaves that call
 // no more grace than the other has: whoever made that one has promised to be back.

@@ -13,7 +13,7 @@ func (c *call) claimed() bool {
 	if !c.inJournal() {
 		return c.borrowed()
 	}
-	if wait, open := c.guard.breakers.refuses(c.breakerKey(), c.now()); open {
+	if wait, open := c.guard.breakers.refuses(c.breakerKey(), c.now()); open && !c.guard.actsElsewhere() {
 		return c.refuse(CodeBreakerOpen, wait) // there is nothing to write down
 	}
 	for range maxRaces {

@@ -42,6 +42,13 @@ func (c *call) tellSession(late *lateAnswer) {
 	s.settleDoubt(c.callKey())
 }
 
+// recordUnlessOpen leaves that for later where a stand-in may have the effect yet.
+func (c *call) recordUnlessOpen() {
+	if !c.guard.actsElsewhere() || !c.mayFallBack() {
+		c.record()
+	}
+}
+
 // record writes down what the call came to. It changes nothing of that: where
 // it fails, the answer says that it is not recorded.
 func (c *call) record() {
@@ -83,8 +90,9 @@ func (c *call) leaveEvidence(ctx context.Context, lines []line, is State) {
 
 // noteUnrecorded says of a success that the journal does not know of it.
 func (c *call) noteUnrecorded() {
+	acted := c.attempts > 0 || c.stoodIn()
 	unsaid := !slices.ContainsFunc(c.notes, func(n Note) bool { return n.Kind == prompts.NoteNotRecorded })
-	if c.failure == nil && c.attempts > 0 && unsaid {
+	if c.failure == nil && acted && unsaid {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteNotRecorded})
 	}
 }
@@ -109,7 +117,7 @@ func (c *call) close(now *Entry, ok bool) {
 // settled is the entry as the call leaves it.
 func (c *call) settled() Entry {
 	e := c.ledger.entry
-	e.Attempts = c.attempts
+	e.Attempts, e.Code = c.attempts, ""
 	switch {
 	case c.outcome == OutcomeSucceeded && (c.result == nil || !c.result.InputRequired):
 		e.become(StateSucceeded, 0)
@@ -126,7 +134,7 @@ func (c *call) settled() Entry {
 	if c.failure != nil {
 		e.Code = c.failure.Code
 	}
-	if e.State == StateUnknown && c.stillRuns() {
+	if e.State == StateUnknown && c.escapesStatus() {
 		e.Code = CodeAbandoned // whatever the caller was told
 	}
 	return e

@@ -229,7 +229,7 @@ func (c *call) begin() (a *attempt) {
 		}
 	}
 	if a == nil {
-		c.record()
+		c.recordUnlessOpen()
 		c.recover()
 		c.finish()
 	}
@@ -306,9 +306,9 @@ func (c *call) validate() bool {
 // confirm: did it take?
 func (c *call) confirm() {
 	c.stage = StageConfirm
-	c.checkResult() // a success that is none
-	c.askStatus()   // an outcome nobody knows
-	c.record()      // what the journal is told
+	c.checkResult()      // a success that is none
+	c.askStatus()        // an outcome nobody knows
+	c.recordUnlessOpen() // what the journal is told
 }
 
 // recover: what now?
