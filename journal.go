@@ -108,8 +108,9 @@ type Entry struct {
 	// Sealed says that both are as they are stored, because they cannot be unsealed:
 	// see the function [Sealed].
 	Sealed bool `json:"-"`
-	// Code is that of the failure, or CodeAbandoned where an attempt may still run;
-	// Attempts is how often the tool ran.
+	// Code is that of the failure, or CodeAbandoned where an attempt may still run. A
+	// success that became known later keeps it: the call was answered so. Attempts is
+	// how often the tool ran.
 	Code     Code `json:"code,omitempty"`
 	Attempts int  `json:"attempts,omitempty"`
 	// Approval is who said yes, and to what; nil if nobody was asked.

@@ -56,7 +56,7 @@ func (c *call) answerStored(code Code, o Outcome) bool {
 // else of the conversation learns that it had, and not what came back.
 func (c *call) replayEntry(e *Entry) {
 	c.outcome, c.decided = OutcomeSucceeded, DecisionReplay
-	own := c.scope.stepped() || e.Scope.Principal == c.scope.Principal
+	own := c.scope.stepped() && c.scope.Run == e.Scope.Run && c.scope.Step == e.Scope.Step || e.Scope.Principal == c.scope.Principal
 	if r, ok := decodeResult(e.Result); ok && own {
 		c.failure, c.result = nil, &r
 		c.notes = append(c.notes, Note{Kind: prompts.NoteReplayed, Age: e.Read.Sub(e.effective())})

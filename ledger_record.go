@@ -198,7 +198,9 @@ func (c *call) recordLate(late *lateAnswer) {
 			break
 		}
 		n := c.guard.known(e, late.outcome, late.result)
-		n.Code, n.Quiet = late.code, 0
+		if n.Quiet = 0; late.code != "" {
+			n.Code = late.code
+		}
 		line := late.line
 		line.Kind, line.From, line.To, line.Why = RecordState, e.State, n.State, WhyLate
 		now, ok, err := j.write(ctx, callbackTimeout, e.Version(), n, late.line, line)

@@ -5,13 +5,13 @@ import "errors"
 // A step's entry is of that step alone. A model that plans anew after an answer that
 // was lost makes the same call in another step: of that the entry knows nothing.
 
-// doubtful are the states in which a call may have had its effect, or may have it yet.
-// Journals find their entries by the digest, without a look at what is settled.
-var doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted}
+// doubtful are the states in which a call may have had its effect, may have it yet, or
+// has had it although the model was told that nobody knows.
+var doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted, StateApproved, StateSucceeded}
 
 // undoubtedElsewhere looks for an identical call of another step, in the same
-// conversation or else the same run, of which nobody knows whether it had its effect.
-// It reports whether this one may run.
+// conversation or else the same run, of which nobody knows whether it had its effect,
+// or did when it was answered. It reports whether this one may run.
 func (c *call) undoubtedElsewhere() bool {
 	if !c.mindsOtherSteps() {
 		return true
@@ -23,54 +23,90 @@ func (c *call) undoubtedElsewhere() bool {
 	return other.State == StateNone || c.settledElsewhere(other)
 }
 
+// mindsOtherSteps: what a person lets run again is decided about already.
 func (c *call) mindsOtherSteps() bool {
-	effect := c.guard.info.Effect
-	return c.scope.stepped() && c.ledger.entry.State == StateNone && c.outer == nil && effect != ReadOnly && effect != Idempotent
+	effect, e := c.guard.info.Effect, &c.ledger.entry
+	begins := e.State == StateNone || e.State == StateFailed || e.State == StateApproved && !e.Approval.doubts()
+	return c.scope.stepped() && begins && c.outer == nil && effect != ReadOnly && effect != Idempotent
 }
 
 // doubtElsewhere returns the entry of such a call, the zero Entry if there is none.
 func (c *call) doubtElsewhere() (Entry, error) {
-	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: doubtful}
+	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: doubtful, Limit: maxDoubtful}
 	if q.Session == "" {
 		q.Run = c.scope.Run
 	}
 	found, err := c.guard.journal.scan(c.ctx, c.left(callbackTimeout), q)
-	for _, e := range found {
-		if e.Scope.Tenant == c.scope.Tenant {
-			return e, err
+	for i := range found {
+		if e := &found[i]; e.Scope.Tenant == c.scope.Tenant && c.minds(e) {
+			return *e, err
 		}
 	}
 	return Entry{}, err
 }
 
+// maxDoubtful bounds how many identical calls are looked at.
+const maxDoubtful = 1000
+
+// minds says whether an identical call of another step keeps this one from running.
+func (c *call) minds(e *Entry) bool {
+	switch e.State {
+	case StateApproved:
+		return e.Approval.doubts()
+	case StateSucceeded:
+		return c.scope.Turn != "" && c.scope.Turn == e.Scope.Turn && e.settledLater() && !c.guard.info.meansRepeats()
+	default:
+		return true
+	}
+}
+
+// settledLater says of a success that whoever asked was told something else: a late
+// answer, a status query or a person has settled it since.
+func (e *Entry) settledLater() bool {
+	return e.State == StateSucceeded && (e.Code != "" || e.Quiet > 0 || e.Checks > 0)
+}
+
 // settledElsewhere answers for the other call, under its key, unless that can be
 // found to have done nothing.
 func (c *call) settledElsewhere(other Entry) bool {
-	l, key := c.ledger, c.key.Load()
+	l, own, key := c.ledger, c.ledger.entry, c.key.Load()
 	l.entry = other
 	c.key.Store(&other.Key)
-	if !c.clearedUp() {
-		return false
+	for range maxRaces {
+		if l.entry.State == StateFailed {
+			l.entry = own
+			c.key.Store(key)
+			return true
+		}
+		if !c.clearedUp() {
+			return false
+		}
+		if c.ledger != l {
+			return c.refuseWithoutJournal(errUnsettled)
+		}
 	}
-	if c.ledger != l {
-		return c.refuseWithoutJournal(errUnsettled)
-	}
-	l.entry = Entry{}
-	c.key.Store(key)
-	return true
+	return c.refuseInFlight()
 }
 
 var errUnsettled = errors.New("toolguard: what became of an identical call could not be written down")
 
+// clearedUp does what is to be done about the other call's entry, and reports whether
+// that may have become another one by it: also one that somebody faster has made.
 func (c *call) clearedUp() bool {
-	switch e := &c.ledger.entry; {
-	case e.State == StateAborted:
+	switch e := &c.ledger.entry; e.State {
+	case StateSucceeded:
+		c.replayEntry(e)
+		return false
+	case StateAborted:
 		return c.answerStored(CodeAborted, OutcomeUnknown)
-	case e.State != StatePending:
+	case StateUnknown, StateParked:
 		return c.clearUp()
-	case e.overdue():
-		return c.put(e, e.lost(), WhyLeaseExpired) && c.ledger.entry.State != StatePending && c.clearUp()
-	default:
+	case StatePending:
+		if e.overdue() {
+			return c.put(e, e.lost(), WhyLeaseExpired)
+		}
 		return c.refuseInFlight()
+	default: // somebody is to run it
+		return c.answerStored(CodeInDoubt, OutcomeUnknown)
 	}
 }
