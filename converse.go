@@ -17,6 +17,9 @@ type memory struct {
 
 	answeredAt time.Time // when the call was booked; zero before
 
+	booked   bool        // with the session's lock held
+	cameLate *lateAnswer // of an attempt it gave up on, likewise
+
 	loop   loop // what was found against it
 	advice advice
 }
@@ -234,6 +237,9 @@ func (c *call) converse(b *booking) {
 		}
 	}
 	s.book(b)
+	if c.booked = true; c.cameLate != nil {
+		c.bookLate()
+	}
 	if !b.loop.Off {
 		c.advice = s.advise(b, c.ofTool)
 		c.notes = append(c.notes, c.advice.notes...)

@@ -3,6 +3,7 @@ package toolguard
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/toolguard-go/toolguard/prompts"
 )
@@ -30,16 +31,27 @@ func (c *call) auditUnclaimed() {
 	}
 }
 
-// tellSession settles what a conversation was in doubt about, where the journal
-// does not decide.
+// tellSession settles what a conversation was in doubt about, once the call is booked.
 func (c *call) tellSession(late *lateAnswer) {
 	s := c.session
-	if s == nil || c.inJournal() || late.outcome == OutcomeUnknown || c.attempts > 1 && late.outcome != OutcomeSucceeded {
+	if s == nil || late.outcome == OutcomeUnknown || c.attempts > 1 && late.outcome != OutcomeSucceeded {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c.cameLate = late; c.booked {
+		c.bookLate()
+	}
+}
+
+// bookLate books what an abandoned attempt came to after all: what had its effect is
+// done, as if that had been known in time.
+func (c *call) bookLate() {
+	s := c.session
 	s.settleDoubt(c.callKey())
+	if c.cameLate.outcome == OutcomeSucceeded && !c.cameLate.result.InputRequired && c.turnNo == s.turnNo && c.guard.info.Effect != ReadOnly {
+		s.finish(doneWrite{c.flightKey(), textFingerprint(c.cameLate.result.content()), time.Now(), c.keyIfMade(), s.changes})
+	}
 }
 
 // recordUnlessOpen leaves that for later where a stand-in may have the effect yet.

@@ -1,0 +1,76 @@
+package toolguard_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// What an abandoned attempt did after all is done in its turn, as if that had been
+// known in time: that it is known lets nobody do it again.
+func TestALateSuccessIsDone(t *testing.T) {
+	t.Parallel()
+	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "and a journal, in steps": toolguard.NewMemoryJournal()} {
+		inBubble(t, name, func(t *testing.T) {
+			effects, release := 0, make(chan struct{})
+			tool := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+				effects++
+				<-release
+				return toolguard.Result{Text: "paid"}, nil
+			})
+			g := guardOf(t, tool, &toolguard.Options{Sessions: sessionsOf(t, toolguard.SessionPolicy{}), Journal: j})
+			in := func(turn, step string) context.Context {
+				s := toolguard.Scope{Session: "chat", Turn: turn, Principal: "ann"}
+				if j != nil {
+					s.Run, s.Step = "r", step
+				}
+				return toolguard.WithScope(t.Context(), s)
+			}
+			assert.Equal(t, "abandoned/unknown", verdict(doIn(in("1", "1"), g)))
+			assert.Equal(t, "in_doubt/unknown", verdict(doIn(in("1", "2"), g)))
+			close(release)
+			synctest.Wait()
+			env := doIn(in("1", "3"), g)
+			assert.True(t, env.OK || env.Error.Outcome == toolguard.OutcomeSucceeded, verdict(env))
+			assert.Equal(t, 1, effects)
+			assert.True(t, doIn(in("2", "4"), g).OK, "the user has spoken")
+			assert.Equal(t, 2, effects)
+		})
+	}
+}
+
+// An answer that comes while the call is still being answered counts, too.
+func TestALateAnswerBeforeTheCallIsBooked(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]error{"done": nil, "nothing done": toolguard.NoEffect(errors.New("no"))} {
+		inBubble(t, name, func(t *testing.T) {
+			runs := 0
+			tool := toolguard.Action(toolguard.Info{Name: "pay"}, func(context.Context, struct{}) error {
+				if runs++; runs > 1 {
+					return nil
+				}
+				time.Sleep(65 * time.Second)
+				return late
+			})
+			tool.Status = func(context.Context, string, struct{}) (toolguard.Outcome, toolguard.Result, error) {
+				time.Sleep(8 * time.Second) // and knows nothing
+				return toolguard.OutcomeUnknown, toolguard.Result{}, nil
+			}
+			g := guardOf(t, tool, &toolguard.Options{Sessions: sessionsOf(t, toolguard.SessionPolicy{}), Retry: once})
+			assert.Equal(t, "abandoned/unknown", verdict(doIn(inTurn("1"), g)))
+			env := doIn(inTurn("1"), g)
+			if late == nil {
+				assert.Equal(t, "result_unavailable/succeeded", verdict(env))
+				assert.Equal(t, 1, runs)
+			} else {
+				assert.Equal(t, "ok", verdict(env))
+			}
+		})
+	}
+}
