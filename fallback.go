@@ -87,6 +87,19 @@ type fallback struct {
 type alternative struct {
 	Alternative
 	guard *Guard
+	own   bool // nobody else knows the guard
+}
+
+// guards are those that nobody else can shut down, or read the counts of.
+func (f *fallback) guards(yield func(*Guard) bool) {
+	if f == nil {
+		return
+	}
+	for i := range f.alternatives {
+		if a := &f.alternatives[i]; a.own && !yield(a.guard) {
+			return
+		}
+	}
 }
 
 func (g *Guard) buildFallback() error {
@@ -102,7 +115,7 @@ func (g *Guard) buildFallback() error {
 				return err
 			}
 		}
-		f.alternatives = append(f.alternatives, alternative{a, guard})
+		f.alternatives = append(f.alternatives, alternative{a, guard, !ok})
 	}
 	g.fallback = f
 	return nil

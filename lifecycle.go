@@ -64,6 +64,11 @@ func (g *Guard) Shutdown(ctx context.Context) error {
 	if n := g.counters.abandoned.Load(); n > 0 {
 		return fmt.Errorf("toolguard: shutdown of %q: %d abandoned attempts still run", g.info.Name, n)
 	}
+	for own := range g.fallback.guards {
+		if err := own.Shutdown(ctx); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -111,7 +116,8 @@ type Stats struct {
 	// InProgress is how many calls are being answered now.
 	InProgress int
 	// Abandoned is how many abandoned attempts still run, EverAbandoned how
-	// many there have been.
+	// many there have been. These, and the two counts below, are also of the tools in
+	// Fallback.Alternatives that are not a *Guard.
 	Abandoned     int
 	EverAbandoned uint64
 	LostEvents    uint64
@@ -137,6 +143,12 @@ func (g *Guard) Stats() Stats {
 		Attempts: n.attempts.Load(), Retries: n.retries.Load(),
 		Abandoned: int(n.abandoned.Load()), EverAbandoned: n.everAbandoned.Load(), LostEvents: n.lostEvents.Load(),
 		StuckCallbacks: g.hanging.stuck() + g.journal.stuck(),
+	}
+	for own := range g.fallback.guards {
+		s.Abandoned += int(own.counters.abandoned.Load())
+		s.EverAbandoned += own.counters.everAbandoned.Load()
+		s.LostEvents += own.counters.lostEvents.Load()
+		s.StuckCallbacks += own.hanging.stuck()
 	}
 	s.CachedResults, s.CachedBytes = g.fallback.cached()
 	s.Breakers, s.EvictedBreakers = g.breakers.info()
