@@ -72,3 +72,28 @@ func TestHangingErrorsOfOneToolBlindNoOther(t *testing.T) {
 		assert.Equal(t, "service_unavailable/unknown", verdict(do(good)))
 	})
 }
+
+// An abandoned attempt that has ended, and is being written down, is not gone yet: who
+// closes the journal after Shutdown would lose what became of the call.
+func TestShutdownKnowsOfWhatIsStillWrittenDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		mem := toolguard.NewMemoryJournal()
+		j := &faulty{Journal: mem, before: func(n int) error {
+			if n > 2 {
+				time.Sleep(time.Second)
+			}
+			return nil
+		}}
+		g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+			time.Sleep(2 * time.Minute)
+			return toolguard.Result{}, nil
+		}), &toolguard.Options{Journal: j, Journaling: toolguard.JournalPolicy{Lease: time.Hour}})
+		assert.Equal(t, "abandoned/unknown", verdict(doIn(inStep("1"), g)))
+		time.Sleep(59*time.Second + time.Millisecond)
+		assert.ErrorContains(t, g.Shutdown(t.Context()), "1 abandoned")
+		time.Sleep(time.Second)
+		assert.NoError(t, g.Shutdown(t.Context()))
+		assert.Equal(t, toolguard.StateSucceeded, entry(t, mem).State)
+	})
+}
