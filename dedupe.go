@@ -15,7 +15,8 @@ import (
 // means the same tool and the same arguments, but for Info.Irrelevant ones.
 // It works only where Options.Sessions and Scope.Session are set.
 //
-// A write that succeeded answers identical ones for the rest of the turn. That
+// A write that succeeded answers identical ones for the rest of the turn; where the
+// host tells no turns apart, only if that became known after its call was answered. That
 // of an [Idempotent] tool runs again once something else was changed: it sets a
 // state, which may be another one by then. Polling tools, and those whose
 // Info.RepeatsNormal is set, always run.
@@ -225,13 +226,11 @@ func (s *session) recall(key flightKey, batch uint16, p *DedupePolicy, now time.
 	return k
 }
 
-// isDone returns the identical write that had its effect in this turn, or nil.
+// isDone returns the identical write that had its effect in this turn, or nil. Where
+// turns are not told apart, a repeat may be meant, unless the model knows no better.
 func (s *session) isDone(key flightKey, effect Effect) *doneWrite {
-	if !s.turns {
-		return nil
-	}
 	for i := range s.done {
-		if w := &s.done[i]; w.flightKey == key {
+		if w := &s.done[i]; w.flightKey == key && (s.turns || w.untold) {
 			if effect == Idempotent && w.changes != s.changes {
 				return nil
 			}

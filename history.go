@@ -102,6 +102,7 @@ type doneWrite struct {
 	at      time.Time
 	key     string // the idempotency key it had, if any
 	changes uint32 // of the conversation, this one included
+	untold  bool   // whoever asked was told that nobody knows
 }
 
 // A conversation with more than this is beyond help from memory alone.
@@ -284,7 +285,7 @@ func (s *session) bookEffect(b *booking) {
 	case !unknown:
 		s.settleDoubt(p.key)
 		if happened && !b.neither && p.turn == s.turnNo {
-			s.finish(doneWrite{flightKey{p.key, b.principal}, p.answer, p.at, b.idempotencyKey, s.changes})
+			s.finish(doneWrite{flightKey{p.key, b.principal}, p.answer, p.at, b.idempotencyKey, s.changes, false})
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (c *call) outlived(e *Entry) bool {
 		return false
 	}
 	meant := e.State == StateSucceeded && (c.guard.info.meansRepeats() || c.guard.info.Effect == Idempotent)
-	doubted := e.State == StateAborted && c.scope.Turn == "" // it may have happened, and nobody has spoken
+	doubted := (e.State == StateAborted || e.settledLater()) && c.scope.Turn == "" // nobody has spoken since nobody knew
 	return !c.sameTurn(e) && !doubted || meant
 }
 

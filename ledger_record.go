@@ -50,7 +50,7 @@ func (c *call) bookLate() {
 	s := c.session
 	s.settleDoubt(c.callKey())
 	if c.cameLate.outcome == OutcomeSucceeded && !c.cameLate.result.InputRequired && c.turnNo == s.turnNo && c.guard.info.Effect != ReadOnly {
-		s.finish(doneWrite{c.flightKey(), textFingerprint(c.cameLate.result.content()), time.Now(), c.keyIfMade(), s.changes})
+		s.finish(doneWrite{c.flightKey(), textFingerprint(c.cameLate.result.content()), time.Now(), c.keyIfMade(), s.changes, true})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/toolguard-go/toolguard"
 )
@@ -73,4 +74,45 @@ func TestALateAnswerBeforeTheCallIsBooked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where turns are not told apart a repeat may be meant, but not by a model that was
+// told that nobody knows.
+func TestWithoutTurnsALateSuccessIsDone(t *testing.T) {
+	t.Parallel()
+	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "a journal": toolguard.NewMemoryJournal()} {
+		inBubble(t, name, func(t *testing.T) {
+			effects, release := 0, make(chan struct{})
+			tool := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+				effects++
+				<-release
+				return toolguard.Result{Text: "paid"}, nil
+			})
+			g := guardOf(t, tool, &toolguard.Options{Sessions: sessionsOf(t, toolguard.SessionPolicy{}), Journal: j})
+			assert.Equal(t, "abandoned/unknown", verdict(doIn(turn(""), g)))
+			close(release)
+			synctest.Wait()
+			for range 2 {
+				env := doIn(turn(""), g)
+				assert.True(t, env.OK || env.Error.Outcome == toolguard.OutcomeSucceeded, verdict(env))
+			}
+			assert.Equal(t, 1, effects)
+			require.True(t, send(turn(""), g, `{"n":2}`).OK)
+			require.True(t, send(turn(""), g, `{"n":2}`).OK, "the model knows, and may mean it")
+			assert.Equal(t, 3, effects)
+		})
+	}
+}
+
+// A person who tells a conversation what became of a call tells it for good.
+func TestWithoutTurnsWhatIsResolvedIsDone(t *testing.T) {
+	t.Parallel()
+	tool := failingTool(toolguard.NonIdempotent, errors.New("it broke"))
+	s := sessionsOf(t, toolguard.SessionPolicy{})
+	g := guardOf(t, tool, oneTry(s))
+	past := do2(turn(""), g).Past(nil)
+	past.Outcome = toolguard.OutcomeSucceeded
+	require.NoError(t, s.Resolve(toolguard.Scope{Session: "chat"}, past))
+	assert.Equal(t, "result_unavailable/succeeded", verdict(do2(turn(""), g)))
+	assert.Equal(t, 1, tool.ran())
 }
