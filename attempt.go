@@ -250,8 +250,18 @@ func (c *call) late(a *attempt) {
 
 // readLate says what an abandoned attempt came to after all.
 func (c *call) readLate(a *attempt) *lateAnswer {
-	if !a.failed() {
+	inner := a.result.extra.adopted()
+	switch failed := a.failed(); {
+	case failed:
+	case inner == nil:
 		return &lateAnswer{outcome: OutcomeSucceeded, result: &a.result}
+	case inner.OK:
+		return &lateAnswer{outcome: OutcomeSucceeded, result: &inner.Result}
+	case inner.identity == c.guard.args.identity:
+		d := diagnosis{Verdict: Verdict{Code: inner.Error.Code, Outcome: inner.Error.Outcome}, claimed: true}
+		return &lateAnswer{outcome: c.guard.info.outcomeOf(&d, nil), code: d.Code}
+	default:
+		a.err = inner.Err()
 	}
 	d := a.diagnose()
 	return &lateAnswer{outcome: c.guard.info.outcomeOf(&d, a.evidence.Load()), code: d.Code, detail: d.detail}

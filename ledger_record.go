@@ -34,7 +34,7 @@ func (c *call) auditUnclaimed() {
 // tellSession settles what a conversation was in doubt about, once the call is booked.
 func (c *call) tellSession(late *lateAnswer) {
 	s := c.session
-	if s == nil || late.outcome == OutcomeUnknown || c.attempts > 1 && late.outcome != OutcomeSucceeded {
+	if s == nil || late.outcome == OutcomeUnknown || c.attempts > 1 && late.effect() != OutcomeSucceeded {
 		return
 	}
 	s.mu.Lock()
@@ -49,7 +49,7 @@ func (c *call) tellSession(late *lateAnswer) {
 func (c *call) bookLate() {
 	s := c.session
 	s.settleDoubt(c.callKey())
-	if c.cameLate.outcome == OutcomeSucceeded && !c.cameLate.result.InputRequired && c.turnNo == s.turnNo && c.guard.info.Effect != ReadOnly {
+	if c.cameLate.effect() == OutcomeSucceeded && c.turnNo == s.turnNo && c.guard.info.Effect != ReadOnly {
 		s.finish(doneWrite{c.flightKey(), textFingerprint(c.cameLate.result.content()), time.Now(), c.keyIfMade(), s.changes, true})
 	}
 }
@@ -179,6 +179,14 @@ type lateAnswer struct {
 	line    Record
 }
 
+// effect is what the answer says of the effect: who asks for something has had none.
+func (l *lateAnswer) effect() Outcome {
+	if l.result != nil && l.result.InputRequired {
+		return OutcomeFailed
+	}
+	return l.outcome
+}
+
 // tellJournal settles what was unknown by what an abandoned attempt came to.
 func (c *call) tellJournal(a *attempt, late *lateAnswer) {
 	l := c.ledger
@@ -209,7 +217,7 @@ func (c *call) recordLate(late *lateAnswer) {
 		if !e.State.inDoubt() || !c.settlesLate(late, &e) {
 			break
 		}
-		n := c.guard.known(e, late.outcome, late.result)
+		n := c.guard.known(e, late.effect(), late.result)
 		if n.Quiet = 0; late.code != "" {
 			n.Code = late.code
 		}
@@ -230,6 +238,7 @@ func (c *call) recordLate(late *lateAnswer) {
 // settlesLate says whether an abandoned attempt's answer says what became of the
 // entry. That it failed says nothing of others that may have had the effect.
 func (c *call) settlesLate(late *lateAnswer, e *Entry) bool {
-	return late.outcome == OutcomeSucceeded ||
-		late.outcome != OutcomeUnknown && !c.guard.info.mayRepeat(e) && !e.Approval.doubts()
+	o := late.effect()
+	return o == OutcomeSucceeded ||
+		o != OutcomeUnknown && !c.guard.info.mayRepeat(e) && !e.Approval.doubts()
 }

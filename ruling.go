@@ -115,7 +115,7 @@ func (r *Ruling) apply(e Entry) (Entry, error) {
 	case RulingDeny:
 		return e.withdrawn(StateDenied)
 	case RulingSucceeded:
-		e.Result, e.Code = encodeResult(&r.Result), ""
+		e.Result = encodeResult(&r.Result)
 		return e.next(StateSucceeded, 0)
 	case RulingFailed:
 		return e.next(StateFailed, 0)

@@ -116,3 +116,26 @@ func TestWithoutTurnsWhatIsResolvedIsDone(t *testing.T) {
 	assert.Equal(t, "result_unavailable/succeeded", verdict(do2(turn(""), g)))
 	assert.Equal(t, 1, tool.ran())
 }
+
+// A tool that asks for something has had no effect, also when it asks too late.
+func TestAskingTooLateIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "a journal": toolguard.NewMemoryJournal()} {
+		inBubble(t, name, func(t *testing.T) {
+			runs := 0
+			tool := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+				if runs++; runs == 1 {
+					time.Sleep(2 * time.Minute)
+					return toolguard.Result{Text: "Which account?", InputRequired: true}, nil
+				}
+				return toolguard.Result{Text: "paid"}, nil
+			})
+			g := guardOf(t, tool, &toolguard.Options{Sessions: sessionsOf(t, toolguard.SessionPolicy{}), Journal: j})
+			assert.Equal(t, "abandoned/unknown", verdict(doIn(turn("1"), g)))
+			time.Sleep(2 * time.Minute)
+			env := doIn(turn("1"), g)
+			assert.Equal(t, "paid", env.Result.Text)
+			assert.Equal(t, 2, runs)
+		})
+	}
+}
