@@ -19,6 +19,7 @@ type detour struct {
 	down    bool  // the first way
 	lost    error // what comes back by the other
 	meets   func()
+	asks    toolguard.Approver
 }
 
 func (d *detour) guard(t *testing.T, j toolguard.Journal, sessions *toolguard.Sessions) *toolguard.Guard {
@@ -42,7 +43,7 @@ func (d *detour) guard(t *testing.T, j toolguard.Journal, sessions *toolguard.Se
 		return toolguard.Result{Text: "posted"}, d.lost
 	}}
 	return guardOf(t, tool, &toolguard.Options{
-		Journal: j, Sessions: sessions, Retry: once,
+		Journal: j, Sessions: sessions, Retry: once, Approver: d.asks,
 		Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{Tool: other, SameEffect: true}}},
 	})
 }
@@ -133,6 +134,25 @@ func TestAConversationDoubtsAStandIn(t *testing.T) {
 		g.ReleaseBreaker()
 		d.down = false
 		assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inTurn("1"), g, "A")))
+		assert.Equal(t, 1, d.effects)
+	}
+}
+
+// An approval that a stand-in may have used is used, whether or not the tool ran.
+func TestAStandInUsesTheApproval(t *testing.T) {
+	t.Parallel()
+	for _, open := range []bool{false, true} {
+		j := toolguard.NewMemoryJournal()
+		d := &detour{down: true, lost: errors.New("lost"), asks: &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalGranted, By: "ben"}}}
+		g := d.guard(t, j, nil)
+		if open {
+			g.ForceBreaker(toolguard.BreakerOpen)
+		}
+		assert.Equal(t, toolguard.OutcomeUnknown, refundOf(inStep("1"), g, "A").Error.Outcome)
+		assert.Equal(t, toolguard.StateUnknown, entry(t, j).State)
+		d.lost, d.down = nil, false
+		g.ReleaseBreaker()
+		assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inStep("1"), g, "A")))
 		assert.Equal(t, 1, d.effects)
 	}
 }

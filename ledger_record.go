@@ -136,7 +136,7 @@ func (c *call) settled() Entry {
 		if c.failure == nil {
 			e.Result = c.guard.encodeResult(c.result)
 		}
-	case (c.outcome == OutcomeNotStarted || c.attempts == 0) && c.givesBack(&e):
+	case (c.outcome == OutcomeNotStarted || c.attempts == 0 && !c.stoodIn()) && c.givesBack(&e):
 		e.become(StateApproved, c.approvalLeft()) // it was not used
 	case (c.outcome == OutcomeUnknown || c.failure == nil && c.unsure) && e.Effect != ReadOnly:
 		e.become(StateUnknown, firstCheck)

@@ -54,7 +54,11 @@ func (c *call) minds(e *Entry) bool {
 	case StateApproved:
 		return e.Approval.doubts()
 	case StateSucceeded:
-		return c.scope.Turn != "" && c.scope.Turn == e.Scope.Turn && e.settledLater() && !c.guard.info.meansRepeats()
+		turn := c.scope.Turn
+		if r := c.resumed(); r != nil {
+			turn = r.Scope.Turn
+		}
+		return turn != "" && turn == e.Scope.Turn && e.settledLater() && !c.guard.info.meansRepeats()
 	default:
 		return true
 	}

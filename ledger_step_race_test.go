@@ -121,7 +121,7 @@ func TestWhatIsSettledLaterAnswersOtherSteps(t *testing.T) {
 		"by a late answer": func(_ *testing.T, _ *toolguard.MemoryJournal, _ *bank, release func()) { release() },
 		"by a recoverer": func(t *testing.T, j *toolguard.MemoryJournal, b *bank, release func()) {
 			defer release()
-			b.keys = map[string]int{entry(t, j).Key: 1}
+			b.keys = map[string]int{entries(t, j)[0].Key: 1}
 			r, err := toolguard.NewRecoverer(j, nil, asked(b, j, t))
 			require.NoError(t, err)
 			_, err = r.Once(t.Context())
@@ -129,7 +129,7 @@ func TestWhatIsSettledLaterAnswersOtherSteps(t *testing.T) {
 		},
 		"by a person": func(t *testing.T, j *toolguard.MemoryJournal, _ *bank, release func()) {
 			defer release()
-			decide(t, j, toolguard.Ruling{Key: entry(t, j).Key, Verdict: toolguard.RulingSucceeded})
+			decide(t, j, toolguard.Ruling{Key: entries(t, j)[0].Key, Verdict: toolguard.RulingSucceeded})
 		},
 	} {
 		inBubble(t, name, func(t *testing.T) {
@@ -142,6 +142,8 @@ func TestWhatIsSettledLaterAnswersOtherSteps(t *testing.T) {
 				<-release
 				return b.refund(ctx, in)
 			})
+			never := toolguard.Action(toolguard.Info{Name: "refund", Irrelevant: []string{"reason"}}, func(context.Context, refundIn) error { return toolguard.NotStarted(errLost) })
+			undone := refundOf(in("1", "0"), guardOf(t, never, &toolguard.Options{Journal: j, Retry: once}), "A")
 			assert.Equal(t, "abandoned/unknown", verdict(refundOf(in("1", "1"), guardOf(t, slow, &toolguard.Options{Journal: j}), "A")))
 			time.Sleep(time.Minute)
 			settle(t, j, b, func() { close(release) })
@@ -150,6 +152,8 @@ func TestWhatIsSettledLaterAnswersOtherSteps(t *testing.T) {
 			for _, step := range []string{"2", "3"} {
 				assert.True(t, hasNote(refundOf(in("1", step), g, "A"), "replayed"))
 			}
+			assertOnce(t, b)
+			assert.True(t, hasNote(g.Resume(t.Context(), undone.Key), "replayed"))
 			assertOnce(t, b)
 			require.True(t, refundOf(in("2", "4"), g, "A").OK, "the user has spoken")
 			require.True(t, refundOf(in("2", "5"), g, "A").OK, "what is known is no doubt")
