@@ -171,11 +171,12 @@ func (c *call) resumes(d *doubt) bool {
 	switch {
 	case info.Effect == ReadOnly || info.Effect == Idempotent:
 		return true
-	case info.Effect != IdempotentByKey || d.idempotencyKey == "" || c.began.Sub(d.at) >= info.KeyTTL:
+	case info.Effect != IdempotentByKey || d.idempotencyKey == "" || c.began.Sub(d.since) >= info.KeyTTL:
 		return false
 	}
 	key := d.idempotencyKey
 	c.key.Store(&key)
+	c.unsure = true // that this one does nothing proves nothing of the one before
 	return true
 }
 

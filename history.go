@@ -68,8 +68,9 @@ type toolTurn struct {
 type doubt struct {
 	key            callKey
 	at             time.Time
-	idempotencyKey string // "" if the downstream cannot be asked
-	abandoned      bool   // its attempt may still run
+	since          time.Time // the downstream has known the key
+	idempotencyKey string    // "" if the downstream cannot be asked
+	abandoned      bool      // its attempt may still run
 }
 
 // settles is what [call.settles] is for an earlier call. After the delay nothing is
@@ -203,6 +204,9 @@ func (s *session) settleDoubt(key callKey) {
 }
 
 func (s *session) doubt(d doubt) {
+	if old := s.doubted(d.key); old != nil && old.idempotencyKey == d.idempotencyKey {
+		d.since = old.since
+	}
 	s.settleDoubt(d.key)
 	if len(s.doubts) == maxDoubts {
 		s.owner.counts.forgotten.Add(1)
@@ -247,6 +251,14 @@ type booking struct {
 	journaled bool
 }
 
+// since is when the call began, as far as that is known.
+func (b *booking) since() time.Time {
+	if b.began.IsZero() {
+		return b.past.at
+	}
+	return b.began
+}
+
 // book settles what is known of a call's effect, and remembers the call.
 func (s *session) book(b *booking) {
 	if b.info.Effect != ReadOnly && !b.borrowed {
@@ -281,7 +293,7 @@ func (s *session) bookEffect(b *booking) {
 	case !b.acted && !b.confirmed || p.code == CodeControlFlow:
 	case b.journaled && !happened:
 	case unknown && b.info.Effect != Idempotent:
-		s.doubt(doubt{p.key, p.at, b.idempotencyKey, b.abandoned})
+		s.doubt(doubt{p.key, p.at, b.since(), b.idempotencyKey, b.abandoned})
 	case !unknown:
 		s.settleDoubt(p.key)
 		if happened && !b.neither && p.turn == s.turnNo {

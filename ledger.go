@@ -140,15 +140,17 @@ func (c *call) sameTurn(e *Entry) bool {
 
 // group names the action whose entries belong together; "" if nothing tells this
 // call from any other. A call from inside a tool is told apart by its arguments,
-// for the host has named the outer one only.
+// for the host has named the outer one only; one that does the outer one's work has
+// the name that the outer one would have.
 func (c *call) group() string {
 	s := c.scope
+	beside := c.rare != nil && c.rare.beside
 	switch {
-	case s.stepped() && c.outer != nil:
+	case s.stepped() && c.outer != nil && (beside || c.twin() == nil):
 		return hashWith(&c.digest, s.Tenant, s.Run, s.Step, c.guard.args.identity, c.outer.call.CallKey())
 	case s.stepped():
 		return hashParts(s.Tenant, s.Run, s.Step, c.guard.args.identity)
-	case s.Session != "" && c.rare != nil && c.rare.beside:
+	case s.Session != "" && beside:
 		return hashWith(&c.digest, "inside", s.Tenant, s.Session, c.guard.args.identity, c.outer.call.CallKey())
 	case s.Session != "":
 		return hashWith(&c.digest, "session", s.Tenant, s.Session, c.guard.args.identity)

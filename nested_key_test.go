@@ -163,3 +163,21 @@ func TestResumingWithoutAContext(t *testing.T) {
 type unseeing struct{}
 
 func (unseeing) Observe(context.Context, toolguard.Event) {}
+
+// Where the journal does not answer the outer guard, and then answers the inner one,
+// that has the key that the outer one will find.
+func TestAnInnerGuardTakesTheOuterOnesPlace(t *testing.T) {
+	t.Parallel()
+	b, scans := new(bank), 0
+	j := &faulty{Journal: toolguard.NewMemoryJournal(), scan: func() error {
+		if scans++; scans == 1 {
+			return errDisk
+		}
+		return nil
+	}}
+	g := guardOf(t, guardOf(t, refundTool(b, toolguard.IdempotentByKey), &toolguard.Options{Journal: j}), &toolguard.Options{Journal: j})
+	require.True(t, refundOf(inStep("1"), g, "A").OK)
+	require.True(t, refundOf(inStep("1"), g, "A").OK)
+	assert.Len(t, b.keys, 1, "and one key")
+	assertOnce(t, b)
+}

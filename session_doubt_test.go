@@ -285,3 +285,54 @@ func TestDoubtAndJoinLeaveNoGap(t *testing.T) {
 		require.Equal(t, 1, tool.ran())
 	}
 }
+
+// That a call under a key that was taken over did nothing proves nothing of the one
+// before: the doubt stays, and with it the key.
+func TestATakenOverKeyStaysInDoubt(t *testing.T) {
+	t.Parallel()
+	for name, says := range map[string]error{"no effect": toolguard.NoEffect(errors.New("no")), "not started": toolguard.NotStarted(errors.New("no"))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var keys []string
+			tool := failingTool(toolguard.IdempotentByKey, nil)
+			tool.answer = func(ctx context.Context, n int, _ string) (toolguard.Result, error) {
+				switch keys = append(keys, toolguard.Key(ctx)); n {
+				case 1:
+					return toolguard.Result{}, errors.New("it broke")
+				case 2:
+					return toolguard.Result{}, says
+				default:
+					return toolguard.Result{Text: "paid"}, nil
+				}
+			}
+			g := guardOf(t, tool, oneTry(sessionsOf(t, toolguard.SessionPolicy{})))
+			do2(turn("one"), g)
+			assert.Equal(t, toolguard.OutcomeUnknown, do2(turn("one"), g).Error.Outcome)
+			assert.True(t, do2(turn("one"), g).OK)
+			require.Len(t, keys, 3)
+			assert.Equal(t, keys[0], keys[2])
+		})
+	}
+}
+
+// The downstream forgets the key a while after it was first used, however often a
+// call that took it over has failed since.
+func TestATakenOverKeyGetsOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tool := failingTool(toolguard.IdempotentByKey, nil)
+		tool.info.KeyTTL = 30 * time.Minute
+		tool.answer = func(ctx context.Context, _ int, _ string) (toolguard.Result, error) {
+			toolguard.Key(ctx)
+			return toolguard.Result{}, errors.New("it broke")
+		}
+		g := guardOf(t, tool, oneTry(sessionsOf(t, toolguard.SessionPolicy{})))
+		do2(turn("one"), g)
+		time.Sleep(20 * time.Minute)
+		do2(turn("two"), g)
+		assert.Equal(t, 2, tool.ran())
+		time.Sleep(20 * time.Minute)
+		assert.Equal(t, "in_doubt/unknown", verdict(do2(turn("three"), g)))
+		assert.Equal(t, 2, tool.ran())
+	})
+}
