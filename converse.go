@@ -270,6 +270,9 @@ func (c *call) booking() booking {
 		journaled:      c.inJournal(),
 		abandoned:      c.escapesStatus(),
 	}
+	if c.stoodIn() && c.outcome == OutcomeUnknown {
+		b.idempotencyKey = "" // that of the tool says nothing of the other one
+	}
 	switch c.decided {
 	case DecisionConfirm:
 		b.confirmed = true

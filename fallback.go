@@ -165,22 +165,31 @@ func (g *Guard) actsElsewhere() bool {
 }
 
 // intendsElsewhere writes down that a stand-in may have the effect from now on: if
-// this process ends, the tool's Status must not be believed that there was none.
+// this process ends, the tool's Status must not be believed that there was none, nor
+// does the tool's key stand for both.
 func (c *call) intendsElsewhere() bool {
 	l := c.ledger
 	if !c.guard.actsElsewhere() || !c.inJournal() || l.entry.Code == CodeAbandoned {
 		return true
 	}
 	e := l.entry
-	e.Code = CodeAbandoned
+	e.Code, e.Effect = CodeAbandoned, c.effectElsewhere()
 	ok, err := c.store(c.ctx, e.Version(), &e, nil)
 	if !ok || err != nil {
 		return false
 	}
 	l.mu.Lock() // renewals write it again
 	defer l.mu.Unlock()
-	l.entry.Code = CodeAbandoned
+	l.entry.Code, l.entry.Effect = e.Code, e.Effect
 	return true
+}
+
+// effectElsewhere is what may be done again of what a stand-in did.
+func (c *call) effectElsewhere() Effect {
+	if c.guard.info.Effect == IdempotentByKey {
+		return NonIdempotent
+	}
+	return c.guard.info.Effect
 }
 
 func (c *call) tryAlternative(a *alternative) bool {

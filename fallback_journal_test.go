@@ -20,10 +20,12 @@ type detour struct {
 	lost    error // what comes back by the other
 	meets   func()
 	asks    toolguard.Approver
+	effect  toolguard.Effect
 }
 
 func (d *detour) guard(t *testing.T, j toolguard.Journal, sessions *toolguard.Sessions) *toolguard.Guard {
-	tool := toolguard.Action(toolguard.Info{Name: "refund"}, func(context.Context, refundIn) error {
+	tool := toolguard.Action(toolguard.Info{Name: "refund", Effect: d.effect}, func(ctx context.Context, _ refundIn) error {
+		toolguard.Key(ctx)
 		if d.down {
 			return toolguard.NotStarted(toolguard.Unavailable("down"))
 		}
@@ -154,5 +156,21 @@ func TestAStandInUsesTheApproval(t *testing.T) {
 		g.ReleaseBreaker()
 		assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inStep("1"), g, "A")))
 		assert.Equal(t, 1, d.effects)
+	}
+}
+
+// The key of a tool does not stand for what another one did.
+func TestAStandInDoesNotShareTheKey(t *testing.T) {
+	t.Parallel()
+	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "a journal": toolguard.NewMemoryJournal()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &detour{down: true, lost: errors.New("lost"), effect: toolguard.IdempotentByKey}
+			g := d.guard(t, j, sessionsOf(t, toolguard.SessionPolicy{}))
+			assert.Equal(t, toolguard.OutcomeUnknown, refundOf(inTurn("1"), g, "A").Error.Outcome)
+			d.down = false
+			assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inTurn("1"), g, "A")))
+			assert.Equal(t, 1, d.effects)
+		})
 	}
 }

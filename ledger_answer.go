@@ -142,13 +142,14 @@ func (c *call) putReceipt(e Entry) {
 }
 
 // mayRepeat says whether the tool may run again under the key of an entry whose
-// effect may have happened.
+// effect may have happened. What the entry says counts too: the tool, or a stand-in,
+// may not have sent the key then.
 func (i *Info) mayRepeat(e *Entry) bool {
 	switch i.Effect {
 	case ReadOnly, Idempotent:
 		return true
 	case IdempotentByKey:
-		return e.Read.Sub(e.Created) < i.KeyTTL
+		return e.Effect != NonIdempotent && e.Read.Sub(e.Created) < i.KeyTTL
 	default:
 		return false
 	}

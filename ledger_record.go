@@ -130,6 +130,9 @@ func (c *call) close(now *Entry, ok bool) {
 func (c *call) settled() Entry {
 	e := c.ledger.entry
 	e.Attempts, e.Code = c.attempts, ""
+	if !c.stoodIn() {
+		e.Effect = c.guard.info.Effect
+	}
 	switch {
 	case c.outcome == OutcomeSucceeded && (c.result == nil || !c.result.InputRequired):
 		e.become(StateSucceeded, 0)
