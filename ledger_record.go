@@ -32,9 +32,10 @@ func (c *call) auditUnclaimed() {
 }
 
 // tellSession settles what a conversation was in doubt about, once the call is booked.
+// That the attempt did nothing says nothing of others that ran under its key.
 func (c *call) tellSession(late *lateAnswer) {
-	s := c.session
-	if s == nil || late.outcome == OutcomeUnknown || c.attempts > 1 && late.effect() != OutcomeSucceeded {
+	s, alone := c.session, c.attempts == 1 && c.guard.info.Effect == NonIdempotent
+	if s == nil || late.outcome == OutcomeUnknown || !alone && late.effect() != OutcomeSucceeded {
 		return
 	}
 	s.mu.Lock()

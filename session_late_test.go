@@ -139,3 +139,28 @@ func TestAskingTooLateIsNoSuccess(t *testing.T) {
 		})
 	}
 }
+
+// That an abandoned attempt did nothing says nothing of another call under its key.
+func TestALateFailureSettlesNoOtherCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var keys []string
+		tool := toolOf(toolguard.IdempotentByKey, func(ctx context.Context) (toolguard.Result, error) {
+			switch keys = append(keys, toolguard.Key(ctx)); len(keys) {
+			case 1:
+				time.Sleep(2 * time.Minute)
+				return toolguard.Result{}, toolguard.NotStarted(errors.New("no"))
+			case 2:
+				return toolguard.Result{}, errors.New("it broke")
+			default:
+				return toolguard.Result{Text: "paid"}, nil
+			}
+		})
+		g := guardOf(t, tool, &toolguard.Options{Sessions: sessionsOf(t, toolguard.SessionPolicy{}), Retry: once})
+		assert.Equal(t, "abandoned/unknown", verdict(doIn(turn("1"), g)))
+		assert.Equal(t, "unknown_error/unknown", verdict(doIn(turn("1"), g)))
+		time.Sleep(2 * time.Minute)
+		assert.True(t, doIn(turn("1"), g).OK)
+		assert.Equal(t, keys[0], keys[2])
+	})
+}
