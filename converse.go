@@ -124,7 +124,7 @@ func (c *call) consult(now time.Time) (f lookup) {
 	s, g := c.session, c.guard
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d := s.doubted(c.callKey()); d != nil && !c.inJournal() && !c.resumes(d) {
+	if d := s.doubted(c.callKey()); d != nil && (c.inJournal() && d.unwritten || !c.inJournal() && !c.resumes(d)) {
 		copied := *d
 		return lookup{doubt: &copied}
 	}
@@ -188,12 +188,15 @@ func (c *call) cleared(d *doubt) bool {
 	if d.idempotencyKey == "" {
 		return false // of a key it has never seen it would say that nothing was done
 	}
+	own := c.key.Load()
 	c.key.Store(&d.idempotencyKey)
 	c.query(func(o Outcome) bool { return d.settles(o, time.Now(), c.guard.info.settleDelay()) })
 	if c.failure == nil || c.outcome == OutcomeUnknown {
 		return false
 	}
-	c.failure, c.decided, c.why = nil, DecisionAnswer, ""
+	if c.failure, c.decided, c.why = nil, DecisionAnswer, ""; c.inJournal() {
+		c.key.Store(own)
+	}
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
 	c.session.settleDoubt(c.callKey())
@@ -268,6 +271,7 @@ func (c *call) booking() booking {
 		acted:          c.attempts > 0 || c.source() != nil || c.stoodIn(),
 		idempotencyKey: c.keyIfMade(),
 		journaled:      c.inJournal(),
+		unwritten:      c.ledger == &unwritten,
 		abandoned:      c.escapesStatus(),
 	}
 	if c.stoodIn() && c.outcome == OutcomeUnknown {

@@ -71,6 +71,7 @@ type doubt struct {
 	since          time.Time // the downstream has known the key
 	idempotencyKey string    // "" if the downstream cannot be asked
 	abandoned      bool      // its attempt may still run
+	unwritten      bool      // the journal did not take it, and does not know of it
 }
 
 // settles is what [call.settles] is for an earlier call. After the delay nothing is
@@ -249,6 +250,8 @@ type booking struct {
 	idempotencyKey string
 	// journaled: the journal remembers the effect, and who decides about it.
 	journaled bool
+	// unwritten: there is a journal that would, but it did not take the call.
+	unwritten bool
 }
 
 // since is when the call began, as far as that is known.
@@ -293,7 +296,7 @@ func (s *session) bookEffect(b *booking) {
 	case !b.acted && !b.confirmed || p.code == CodeControlFlow:
 	case b.journaled && !happened:
 	case unknown && b.info.Effect != Idempotent:
-		s.doubt(doubt{p.key, p.at, b.since(), b.idempotencyKey, b.abandoned})
+		s.doubt(doubt{p.key, p.at, b.since(), b.idempotencyKey, b.abandoned, b.unwritten})
 	case !unknown:
 		s.settleDoubt(p.key)
 		if happened && !b.neither && p.turn == s.turnNo {

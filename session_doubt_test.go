@@ -336,3 +336,41 @@ func TestATakenOverKeyGetsOld(t *testing.T) {
 		assert.Equal(t, 2, tool.ran())
 	})
 }
+
+// What ran while the journal did not answer, that does not know of: the conversation
+// does.
+func TestTheConversationKnowsWhatTheJournalDidNotTake(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		says toolguard.Outcome
+		want string
+		runs int
+	}{
+		"nobody knows":     {toolguard.OutcomeUnknown, "in_doubt/unknown", 1},
+		"it happened":      {toolguard.OutcomeSucceeded, "ok", 1},
+		"nothing was done": {toolguard.OutcomeFailed, "ok", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, down := &bank{loses: true}, true
+			tool := refundTool(b, toolguard.IdempotentByKey)
+			mem := toolguard.NewMemoryJournal()
+			j := &faulty{Journal: mem, scan: func() error {
+				if down {
+					return errDisk
+				}
+				return nil
+			}}
+			opts := oneTry(sessionsOf(t, toolguard.SessionPolicy{}))
+			opts.Journal = j
+			assert.Equal(t, toolguard.OutcomeUnknown, refundOf(inTurn("1"), guardOf(t, tool, opts), "A").Error.Outcome)
+			down, b.loses = false, false
+			tool.Status = func(_ context.Context, key string, _ refundIn) (toolguard.Outcome, toolguard.Result, error) {
+				assert.Equal(t, 1, b.keys[key], "it is asked by the key of the call in doubt")
+				return c.says, toolguard.Result{}, nil
+			}
+			assert.Equal(t, c.want, verdict(refundOf(inTurn("1"), guardOf(t, tool, opts), "A")))
+			assert.Equal(t, c.runs, b.count())
+		})
+	}
+}
