@@ -239,7 +239,9 @@ func (c *call) resource() string {
 // late settles an abandoned attempt that ended after all. It runs on that
 // attempt's goroutine, which leads the call no longer.
 func (c *call) late(a *attempt) {
-	defer c.guard.counters.abandoned.Add(-1) // what it knows is not told before
+	c.guard.door.tellLate()
+	defer c.guard.door.toldLate()
+	c.guard.counters.abandoned.Add(-1)
 	a.stray(-1)
 	a.leave()
 	late := c.readLate(a)

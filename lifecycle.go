@@ -7,12 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// door admits calls and knows when the last one has left.
+// door admits calls and knows when the last one has left, and with it those who have
+// come late and tell of it.
 type door struct {
 	mu     sync.Mutex
 	inside int
+	late   int
 	closed bool
-	empty  chan struct{} // made by shut, closed when nobody is inside
+	empty  chan struct{} // made by shut, closed when nobody is there
 }
 
 func (d *door) enter() bool {
@@ -29,8 +31,28 @@ func (d *door) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.inside--
-	if d.closed && d.inside == 0 {
+	d.emptied()
+}
+
+// tellLate is for an attempt that was given up on and has ended: it may be told of
+// although nobody is admitted any more.
+func (d *door) tellLate() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.late++
+}
+
+func (d *door) toldLate() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.late--
+	d.emptied()
+}
+
+func (d *door) emptied() {
+	if d.empty != nil && d.inside+d.late == 0 {
 		close(d.empty)
+		d.empty = nil
 	}
 }
 
@@ -38,31 +60,29 @@ func (d *door) leave() {
 func (d *door) shut() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.closed {
-		d.closed, d.empty = true, make(chan struct{})
-		if d.inside == 0 {
-			close(d.empty)
-		}
+	d.closed = true
+	if d.empty == nil {
+		d.empty = make(chan struct{})
 	}
-	return d.empty
+	empty := d.empty
+	d.emptied()
+	return empty
 }
 
-// Shutdown admits no more calls, waits for those in progress, and delivers what
-// events are queued. It returns an error if ctx ends first, if the observer does
+// Shutdown admits no more calls, waits for those in progress, and until late answers
+// are written down and told, and delivers what events are queued. It returns an error if ctx ends first, if the observer does
 // not come back from an event for 10 s, or if abandoned attempts still run: they
 // cannot be stopped, only counted. Later calls are answered as shutting down. It
 // may be called more than once.
 func (g *Guard) Shutdown(ctx context.Context) error {
-	select {
-	case <-g.door.shut():
-	case <-ctx.Done():
-		return fmt.Errorf("toolguard: shutdown of %q: %w", g.info.Name, ctx.Err())
+	err := g.quiet(ctx)
+	if n := g.counters.abandoned.Load(); err == nil && n > 0 {
+		err = fmt.Errorf("%d abandoned attempts still run", n)
+	} else if err == nil {
+		err = g.quiet(ctx) // those that have ended meanwhile
 	}
-	if err := g.events.flush(ctx); err != nil {
+	if err != nil {
 		return fmt.Errorf("toolguard: shutdown of %q: %w", g.info.Name, err)
-	}
-	if n := g.counters.abandoned.Load(); n > 0 {
-		return fmt.Errorf("toolguard: shutdown of %q: %d abandoned attempts still run", g.info.Name, n)
 	}
 	for own := range g.fallback.guards {
 		if err := own.Shutdown(ctx); err != nil {
@@ -70,6 +90,16 @@ func (g *Guard) Shutdown(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// quiet waits until nobody is inside and no event is queued.
+func (g *Guard) quiet(ctx context.Context) error {
+	select {
+	case <-g.door.shut():
+		return g.events.flush(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // counters are what Stats reads. They never decrease, but for abandoned.
