@@ -610,6 +610,16 @@ func TestIdenticalCallsOfABatchRunOnce(t *testing.T) {
 		assertOneRun(t, boxOf(t, nil, tool).DoAll(turn(""), nine).Envelopes)
 		assert.Equal(t, 3, tool.ran())
 	})
+	for name, j := range map[string]toolguard.Journal{"writes without turns": nil, "and with a journal": toolguard.NewMemoryJournal()} {
+		inBubble(t, name, func(t *testing.T) {
+			tool := bookingTool(toolguard.NonIdempotent)
+			box := boxOf(t, &toolguard.ToolboxOptions{Options: toolguard.Options{Journal: j}}, tool)
+			for n := range 2 {
+				assertOneRun(t, box.DoAll(turn(""), nine[:2]).Envelopes)
+				assert.Equal(t, n+1, tool.ran(), "another message may be of another turn")
+			}
+		})
+	}
 }
 
 // bookingTool takes a second to book.

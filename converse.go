@@ -154,7 +154,7 @@ func (c *call) match(now time.Time) lookup {
 		if k := s.recall(key, c.batch(), &g.opts.Dedupe, now); k != nil {
 			return lookup{kept: k}
 		}
-	} else if w := s.isDone(key, g.info.Effect); w != nil {
+	} else if w := s.isDone(key, c.batch(), g.info.Effect); w != nil {
 		copied := *w
 		return lookup{done: &copied}
 	}

@@ -16,7 +16,8 @@ import (
 // It works only where Options.Sessions and Scope.Session are set.
 //
 // A write that succeeded answers identical ones for the rest of the turn; where the
-// host tells no turns apart, only if that became known after its call was answered. That
+// host tells no turns apart, those of the same message, and if that became known only
+// after its call was answered. That
 // of an [Idempotent] tool runs again once something else was changed: it sets a
 // state, which may be another one by then. Polling tools, and those whose
 // Info.RepeatsNormal is set, always run.
@@ -227,10 +228,11 @@ func (s *session) recall(key flightKey, batch uint16, p *DedupePolicy, now time.
 }
 
 // isDone returns the identical write that had its effect in this turn, or nil. Where
-// turns are not told apart, a repeat may be meant, unless the model knows no better.
-func (s *session) isDone(key flightKey, effect Effect) *doneWrite {
+// turns are not told apart, a repeat may be meant, unless the model knows no better: it
+// is of the same message, or was told that nobody knows.
+func (s *session) isDone(key flightKey, batch uint16, effect Effect) *doneWrite {
 	for i := range s.done {
-		if w := &s.done[i]; w.flightKey == key && (s.turns || w.untold) {
+		if w := &s.done[i]; w.flightKey == key && (s.turns || w.untold || w.batch == batch && batch != 0) {
 			if effect == Idempotent && w.changes != s.changes {
 				return nil
 			}

@@ -104,6 +104,7 @@ type doneWrite struct {
 	at      time.Time
 	key     string // the idempotency key it had, if any
 	changes uint32 // of the conversation, this one included
+	batch   uint16 // as of the call
 	untold  bool   // whoever asked was told that nobody knows
 }
 
@@ -300,7 +301,7 @@ func (s *session) bookEffect(b *booking) {
 	case !unknown:
 		s.settleDoubt(p.key)
 		if happened && !b.neither && p.turn == s.turnNo {
-			s.finish(doneWrite{flightKey{p.key, b.principal}, p.answer, p.at, b.idempotencyKey, s.changes, false})
+			s.finish(doneWrite{flightKey{p.key, b.principal}, p.answer, p.at, b.idempotencyKey, s.changes, p.batch, false})
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (c *call) bookLate() {
 	s := c.session
 	s.settleDoubt(c.callKey())
 	if c.cameLate.effect() == OutcomeSucceeded && c.turnNo == s.turnNo && c.guard.info.Effect != ReadOnly {
-		s.finish(doneWrite{c.flightKey(), textFingerprint(c.cameLate.result.content()), time.Now(), c.keyIfMade(), s.changes, true})
+		s.finish(doneWrite{c.flightKey(), textFingerprint(c.cameLate.result.content()), time.Now(), c.keyIfMade(), s.changes, c.batch(), true})
 	}
 }
 

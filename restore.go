@@ -137,7 +137,7 @@ func (s *Sessions) Resolve(scope Scope, p PastCall) error {
 	defer c.mu.Unlock()
 	c.settleDoubt(key)
 	if p.Outcome == OutcomeSucceeded {
-		c.finish(doneWrite{flightKey{key, p.Principal}, p.fingerprint(), time.Now(), p.Key, c.changes, true})
+		c.finish(doneWrite{flightKey{key, p.Principal}, p.fingerprint(), time.Now(), p.Key, c.changes, 0, true})
 	}
 	return nil
 }
