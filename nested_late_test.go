@@ -2,6 +2,7 @@ package toolguard_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,19 +24,18 @@ func TestALateAnswerOfAnInnerGuardIsRead(t *testing.T) {
 	}{
 		"nobody knows": {func(*bank) error { return toolguard.MaybeDone(errLost) }, toolguard.StateUnknown, "in_doubt/unknown"},
 		"nothing done": {func(*bank) error { return toolguard.NoEffect(errLost) }, toolguard.StateFailed, "ok"},
-		"done":         {func(b *bank) error { b.effects++; return nil }, toolguard.StateSucceeded, "ok"},
+		"done":         {func(b *bank) error { _, err := b.refund(context.Background(), refundIn{}); return err }, toolguard.StateSucceeded, "ok"},
 	} {
 		for which, of := range map[string]string{"its own": "refund", "another tool": "pay"} {
 			c := c
 			inBubble(t, name+", "+which, func(t *testing.T) {
 				b, j, log := new(bank), toolguard.NewMemoryJournal(), new(eventLog)
-				first := true
+				var runs atomic.Int32
 				inner := guardOf(t, toolguard.Action(toolguard.Info{Name: of}, func(context.Context, struct{}) error {
-					if !first {
-						b.effects++
-						return nil
+					if runs.Add(1) > 1 {
+						_, err := b.refund(context.Background(), refundIn{})
+						return err
 					}
-					first = false
 					time.Sleep(time.Minute)
 					return c.does(b)
 				}), &toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: time.Hour, Grace: time.Hour}})
@@ -52,7 +52,7 @@ func TestALateAnswerOfAnInnerGuardIsRead(t *testing.T) {
 				require.Len(t, late, 1)
 				assert.Equal(t, c.state == toolguard.StateSucceeded, late[0].OK)
 				assert.Equal(t, c.again, verdict(doIn(inTurn("1"), g)))
-				assert.LessOrEqual(t, b.effects, 1)
+				assert.LessOrEqual(t, b.count(), 1)
 			})
 		}
 	}

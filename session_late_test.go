@@ -3,6 +3,7 @@ package toolguard_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +20,10 @@ func TestALateSuccessIsDone(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "and a journal, in steps": toolguard.NewMemoryJournal()} {
 		inBubble(t, name, func(t *testing.T) {
-			effects, release := 0, make(chan struct{})
+			var effects atomic.Int32
+			release := make(chan struct{})
 			tool := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
-				effects++
+				effects.Add(1)
 				<-release
 				return toolguard.Result{Text: "paid"}, nil
 			})
@@ -39,9 +41,9 @@ func TestALateSuccessIsDone(t *testing.T) {
 			synctest.Wait()
 			env := doIn(in("1", "3"), g)
 			assert.True(t, env.OK || env.Error.Outcome == toolguard.OutcomeSucceeded, verdict(env))
-			assert.Equal(t, 1, effects)
+			assert.EqualValues(t, 1, effects.Load())
 			assert.True(t, doIn(in("2", "4"), g).OK, "the user has spoken")
-			assert.Equal(t, 2, effects)
+			assert.EqualValues(t, 2, effects.Load())
 		})
 	}
 }
@@ -51,9 +53,9 @@ func TestALateAnswerBeforeTheCallIsBooked(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]error{"done": nil, "nothing done": toolguard.NoEffect(errors.New("no"))} {
 		inBubble(t, name, func(t *testing.T) {
-			runs := 0
+			var runs atomic.Int32
 			tool := toolguard.Action(toolguard.Info{Name: "pay"}, func(context.Context, struct{}) error {
-				if runs++; runs > 1 {
+				if runs.Add(1) > 1 {
 					return nil
 				}
 				time.Sleep(65 * time.Second)
@@ -68,7 +70,7 @@ func TestALateAnswerBeforeTheCallIsBooked(t *testing.T) {
 			env := doIn(inTurn("1"), g)
 			if late == nil {
 				assert.Equal(t, "result_unavailable/succeeded", verdict(env))
-				assert.Equal(t, 1, runs)
+				assert.EqualValues(t, 1, runs.Load())
 			} else {
 				assert.Equal(t, "ok", verdict(env))
 			}
@@ -82,9 +84,10 @@ func TestWithoutTurnsALateSuccessIsDone(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "a journal": toolguard.NewMemoryJournal()} {
 		inBubble(t, name, func(t *testing.T) {
-			effects, release := 0, make(chan struct{})
+			var effects atomic.Int32
+			release := make(chan struct{})
 			tool := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
-				effects++
+				effects.Add(1)
 				<-release
 				return toolguard.Result{Text: "paid"}, nil
 			})
@@ -96,10 +99,10 @@ func TestWithoutTurnsALateSuccessIsDone(t *testing.T) {
 				env := doIn(turn(""), g)
 				assert.True(t, env.OK || env.Error.Outcome == toolguard.OutcomeSucceeded, verdict(env))
 			}
-			assert.Equal(t, 1, effects)
+			assert.EqualValues(t, 1, effects.Load())
 			require.True(t, send(turn(""), g, `{"n":2}`).OK)
 			require.True(t, send(turn(""), g, `{"n":2}`).OK, "the model knows, and may mean it")
-			assert.Equal(t, 3, effects)
+			assert.EqualValues(t, 3, effects.Load())
 		})
 	}
 }
@@ -122,9 +125,9 @@ func TestAskingTooLateIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "a journal": toolguard.NewMemoryJournal()} {
 		inBubble(t, name, func(t *testing.T) {
-			runs := 0
+			var runs atomic.Int32
 			tool := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
-				if runs++; runs == 1 {
+				if runs.Add(1) == 1 {
 					time.Sleep(2 * time.Minute)
 					return toolguard.Result{Text: "Which account?", InputRequired: true}, nil
 				}
@@ -135,7 +138,7 @@ func TestAskingTooLateIsNoSuccess(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			env := doIn(turn("1"), g)
 			assert.Equal(t, "paid", env.Result.Text)
-			assert.Equal(t, 2, runs)
+			assert.EqualValues(t, 2, runs.Load())
 		})
 	}
 }
@@ -144,9 +147,11 @@ func TestAskingTooLateIsNoSuccess(t *testing.T) {
 func TestALateFailureSettlesNoOtherCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var keys []string
+		var keys [4]string // an element for each run
+		var runs atomic.Int32
 		tool := toolOf(toolguard.IdempotentByKey, func(ctx context.Context) (toolguard.Result, error) {
-			switch keys = append(keys, toolguard.Key(ctx)); len(keys) {
+			n := runs.Add(1)
+			switch keys[n] = toolguard.Key(ctx); n {
 			case 1:
 				time.Sleep(2 * time.Minute)
 				return toolguard.Result{}, toolguard.NotStarted(errors.New("no"))
@@ -161,6 +166,6 @@ func TestALateFailureSettlesNoOtherCall(t *testing.T) {
 		assert.Equal(t, "unknown_error/unknown", verdict(doIn(turn("1"), g)))
 		time.Sleep(2 * time.Minute)
 		assert.True(t, doIn(turn("1"), g).OK)
-		assert.Equal(t, keys[0], keys[2])
+		assert.Equal(t, keys[1], keys[3])
 	})
 }
