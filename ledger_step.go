@@ -13,25 +13,31 @@ var doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted, St
 // conversation or else the same run, of which nobody knows whether it had its effect,
 // or did when it was answered. It reports whether this one may run.
 func (c *call) undoubtedElsewhere() bool {
-	if !c.mindsOtherSteps() {
+	if !c.mindsOthers() {
 		return true
 	}
 	other, err := c.doubtElsewhere()
+	if err == nil && other.State == StateNone {
+		other, err = c.doubtOfEdited()
+	}
 	if err != nil {
 		return c.refuseWithoutJournal(err)
 	}
 	return other.State == StateNone || c.settledElsewhere(other)
 }
 
-// mindsOtherSteps: what a person lets run again is decided about already.
-func (c *call) mindsOtherSteps() bool {
+// mindsOthers: what a person lets run again is decided about already.
+func (c *call) mindsOthers() bool {
 	effect, e := c.guard.info.Effect, &c.ledger.entry
 	begins := e.State == StateNone || e.State == StateFailed || e.State == StateApproved && !e.Approval.doubts()
-	return c.scope.stepped() && begins && c.outer == nil && effect != ReadOnly && effect != Idempotent
+	return begins && c.outer == nil && effect != ReadOnly && effect != Idempotent
 }
 
 // doubtElsewhere returns the entry of such a call, the zero Entry if there is none.
 func (c *call) doubtElsewhere() (Entry, error) {
+	if !c.scope.stepped() {
+		return Entry{}, nil // it has the key of its twins
+	}
 	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: doubtful, Limit: maxDoubtful}
 	if q.Session == "" {
 		q.Run = c.scope.Run

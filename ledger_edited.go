@@ -1,0 +1,37 @@
+package toolguard
+
+// What somebody approved with other arguments runs under the key of those that were
+// asked for. A model that sends the others itself, as it was told that they ran, makes
+// another call of it.
+
+// edited are the states in which such a call may have had its effect, or may have it yet.
+var edited = []State{StatePending, StateUnknown, StateParked, StateAborted}
+
+// doubtOfEdited returns the entry of a call of the same conversation, or else run, that
+// runs or ran with this one's arguments in place of its own and is in doubt; the zero
+// Entry if there is none. Few tools ask for approvals, and those wait for people: all
+// their entries in such a state are looked at.
+func (c *call) doubtOfEdited() (Entry, error) {
+	s := c.scope
+	if !c.guard.asksApproval() || s.Session == "" && s.Run == "" {
+		return Entry{}, nil
+	}
+	q := Query{Tenant: s.Tenant, Session: s.Session, Tool: c.guard.info.Name, States: edited, Limit: maxDoubtful}
+	if q.Session == "" {
+		q.Run = s.Run
+	}
+	found, err := c.guard.journal.scan(c.ctx, c.left(callbackTimeout), q)
+	for i := range found {
+		if e := &found[i]; e.Scope.Tenant == s.Tenant && c.ranEdited(e) {
+			return *e, err
+		}
+	}
+	return Entry{}, err
+}
+
+// ranEdited says that the entry is of another call that this one repeats. What a person
+// has closed answers until the user speaks, as it would its own call.
+func (c *call) ranEdited(e *Entry) bool {
+	over := e.State == StateAborted && !c.scope.stepped() && c.scope.Turn != "" && !c.sameTurn(e)
+	return !over && e.Approval != nil && e.Approval.Edited && e.ApprovalDigest == c.approvalDigest()
+}
