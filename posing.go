@@ -53,7 +53,21 @@ func unfenced(text string) string {
 
 // mentionsOK spares most objects a closer look.
 func mentionsOK(text string) bool {
-	return strings.Contains(text, "ok") || strings.Contains(text, "OK") || strings.Contains(text, "Ok") || strings.Contains(text, `\u00`)
+	return hasKAfterO(text, 'k') || hasKAfterO(text, 'K') || strings.Contains(text, `\u00`)
+}
+
+// hasKAfterO looks for the rarer letter of the two.
+func hasKAfterO(text string, k byte) bool {
+	for {
+		i := strings.IndexByte(text, k)
+		if i < 0 {
+			return false
+		}
+		if i > 0 && text[i-1]|0x20 == 'o' {
+			return true
+		}
+		text = text[i+1:]
+	}
 }
 
 // members is what an object that may not be JSON has of an envelope's.

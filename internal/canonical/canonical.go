@@ -83,6 +83,13 @@ func appendObject(dst []byte, doc *strictjson.Doc, i int32, omit func(string) bo
 // section 3.2.3 does. Both are still escaped.
 func compareUTF16(a, b []byte) int {
 	for len(a) > 0 && len(b) > 0 {
+		if x, y := a[0], b[0]; x|y < utf8.RuneSelf && x != '\\' && y != '\\' { // as nearly all are
+			if x != y {
+				return int(x) - int(y)
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
 		r, n := strictjson.DecodeRune(a)
 		s, m := strictjson.DecodeRune(b)
 		if r != s {
