@@ -4,8 +4,8 @@ package toolguard
 // asked for. A model that sends the others itself, as it was told that they ran, makes
 // another call of it.
 
-// edited are the states in which such a call may have had its effect, or may have it yet.
-var edited = []State{StatePending, StateUnknown, StateParked, StateAborted}
+// unsettled are the states in which such a call may have had its effect, or may have it yet.
+var unsettled = []State{StatePending, StateUnknown, StateParked, StateAborted}
 
 // doubtOfEdited returns the entry of a call of the same conversation, or else run, that
 // runs or ran with this one's arguments in place of its own and is in doubt; the zero
@@ -16,7 +16,7 @@ func (c *call) doubtOfEdited() (Entry, error) {
 	if !c.guard.asksApproval() || s.Session == "" && s.Run == "" {
 		return Entry{}, nil
 	}
-	q := Query{Tenant: s.Tenant, Session: s.Session, Tool: c.guard.info.Name, States: edited, Limit: maxDoubtful}
+	q := Query{Tenant: s.Tenant, Session: s.Session, Tool: c.guard.info.Name, States: unsettled, Limit: maxDoubtful}
 	if q.Session == "" {
 		q.Run = s.Run
 	}
