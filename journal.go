@@ -32,7 +32,8 @@ type Journal interface {
 	// Append adds records that go with no change of an entry.
 	Append(ctx context.Context, records ...Record) error
 	// Scan returns the entries the query asks for, the newest first: the one
-	// made last, and of one Group the highest Generation.
+	// made last, and of one Group the highest Generation. Calls wait for the answers
+	// by Group, and by Digest with Session or Run: those want an index.
 	Scan(ctx context.Context, q Query) ([]Entry, error)
 	// Take returns up to n entries that are due, the longest due first, and makes
 	// them due again after hold, so that of several takers each gets its own. One
