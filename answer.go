@@ -45,6 +45,9 @@ func (c *call) answer(e *Envelope) {
 // argsToShow are those that ran, and the caller's own: a journal, or an observer, may
 // still read the others when a late answer comes.
 func (c *call) argsToShow() json.RawMessage {
+	if c.rare != nil && c.rare.ran != nil {
+		return c.rare.ran
+	}
 	if c.inJournal() || c.guard.opts.Observe.Arguments {
 		return slices.Clone(c.doc.Text)
 	}

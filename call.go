@@ -65,16 +65,17 @@ type call struct {
 
 // rare is what only few calls need, so that the others stay small.
 type rare struct {
-	mismatch *mismatch // what the schema has against the document
-	source   *Degraded // where the answer comes from, if not from the tool
-	resumed  *Entry    // what the call goes on with
-	lost     error     // why it cannot
-	injected string    // the key that is among the arguments
-	edited   Digest    // of the arguments that run in place of those that were asked
-	lender   *attempt  // whose key it has
-	borrows  bool      // and holds
-	beside   bool      // its entry is beside that of the attempt it could have the key of
-	stoodIn  bool      // a stand-in had the effect, or may have had it
+	mismatch *mismatch       // what the schema has against the document
+	source   *Degraded       // where the answer comes from, if not from the tool
+	resumed  *Entry          // what the call goes on with
+	lost     error           // why it cannot
+	injected string          // the key that is among the arguments
+	ran      json.RawMessage // what ran before, in place of the arguments that were asked
+	edited   Digest          // of the arguments that run in place of those that were asked
+	lender   *attempt        // whose key it has
+	borrows  bool            // and holds
+	beside   bool            // its entry is beside that of the attempt it could have the key of
+	stoodIn  bool            // a stand-in had the effect, or may have had it
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }

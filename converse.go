@@ -268,7 +268,7 @@ func (c *call) booking() booking {
 			tool: c.guard.args.identity, turn: c.turnNo, batch: c.batch(),
 		},
 		began: c.began, principal: c.scope.Principal, info: &c.guard.info, loop: &c.guard.opts.Loop, outcome: c.outcome, refused: c.loop.code,
-		acted:          c.attempts > 0 || c.source() != nil || c.stoodIn(),
+		acted:          c.attempts > 0 || c.decided == DecisionFallback || c.stoodIn(),
 		idempotencyKey: c.keyIfMade(),
 		journaled:      c.inJournal(),
 		unwritten:      c.ledger == &unwritten,

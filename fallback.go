@@ -128,7 +128,8 @@ func (c *call) fallBack() {
 		return
 	}
 	for i := range f.alternatives {
-		if !c.mayFallBack() || !c.intendsElsewhere() || c.tryAlternative(&f.alternatives[i]) {
+		a := &f.alternatives[i]
+		if !c.mayFallBack() || !c.intendsElsewhere(a) || c.tryAlternative(a) {
 			return
 		}
 	}
@@ -167,17 +168,19 @@ func (g *Guard) actsElsewhere() bool {
 // intendsElsewhere writes down that a stand-in may have the effect from now on: if
 // this process ends, the tool's Status must not be believed that there was none, nor
 // does the tool's key stand for both.
-func (c *call) intendsElsewhere() bool {
+func (c *call) intendsElsewhere(a *alternative) bool {
 	l := c.ledger
-	if !c.guard.actsElsewhere() || !c.inJournal() || l.entry.Code == CodeAbandoned {
+	if !c.guard.actsElsewhere() || !c.inJournal() {
 		return true
 	}
 	e := l.entry
 	e.Code, e.Effect = CodeAbandoned, c.effectElsewhere()
-	ok, err := c.store(c.ctx, e.Version(), &e, nil)
+	begins := line{kind: RecordStandIn, token: e.Token, why: a.guard.info.Name, outcome: OutcomeUnknown}
+	ok, err := c.store(c.ctx, e.Version(), &e, append(l.lines, c.lineWith(&e, begins)))
 	if !ok || err != nil {
 		return false
 	}
+	l.lines = l.room[:0]
 	l.mu.Lock() // renewals write it again
 	defer l.mu.Unlock()
 	l.entry.Code, l.entry.Effect = e.Code, e.Effect
@@ -199,7 +202,9 @@ func (c *call) tryAlternative(a *alternative) bool {
 	}
 	ctx, cancel := c.budgeted()
 	defer cancel()
+	began := time.Now()
 	env := a.guard.Do(&standIn{ctx, c, c.grace()}, Call{ID: c.id, Args: args, Locale: c.locale})
+	c.auditStandIn(&env, time.Since(began))
 	if env.OK || env.Error.Outcome != OutcomeNotStarted && env.Error.Outcome != OutcomeFailed {
 		c.rarely().stoodIn = true
 	}
@@ -218,6 +223,21 @@ func (c *call) tryAlternative(a *alternative) bool {
 	c.outcome = OutcomeSucceeded
 	c.notes = append(c.notes, env.Notes...)
 	return true
+}
+
+// auditStandIn notes what a stand-in came to, and under which key it can be asked about.
+func (c *call) auditStandIn(env *Envelope, took time.Duration) {
+	if !c.inJournal() {
+		return
+	}
+	l := line{kind: RecordStandIn, token: c.ledger.entry.Token, why: env.Tool, took: max(took, 1), outcome: OutcomeSucceeded}
+	if env.Key != "" {
+		l.why += ", key " + env.Key
+	}
+	if !env.OK {
+		l.code, l.outcome = env.Error.Code, env.Error.Outcome
+	}
+	c.ledger.lines = append(c.ledger.lines, c.lineWith(&c.ledger.entry, l))
 }
 
 func (c *call) stoodIn() bool { return c.rare != nil && c.rare.stoodIn }
@@ -282,7 +302,13 @@ const LastKnownGood = "last known good"
 
 func (c *call) degrade(r Result, d *Degraded) {
 	c.decided, c.why = DecisionFallback, d.Source
-	c.failure, c.result, c.rarely().source = nil, &r, d
+	c.failure, c.result = nil, &r
+	c.comesFrom(d)
+}
+
+// comesFrom says where the answer comes from, if not from the tool.
+func (c *call) comesFrom(d *Degraded) {
+	c.rarely().source = d
 	kind := prompts.NoteDegraded
 	if d.Source == LastKnownGood {
 		kind = prompts.NoteLastKnownGood

@@ -251,9 +251,12 @@ const (
 	RecordApproval
 	// RecordRefused: the caller was not allowed to do this.
 	RecordRefused
+	// RecordStandIn: another tool, named by Why with the key it had, acts in the place
+	// of this one. Without a Duration it begins to.
+	RecordStandIn
 )
 
-var recordKindNames = names{"state", "attempt", "late", "check", "approval", "refused"}
+var recordKindNames = names{"state", "attempt", "late", "check", "approval", "refused", "stand_in"}
 
 // String returns the lower-case name, or RecordKind(n) outside the set.
 func (k RecordKind) String() string { return recordKindNames.text("RecordKind", uint8(k)) }

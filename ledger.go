@@ -3,6 +3,7 @@ package toolguard
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -191,11 +192,18 @@ func (c *call) editedBefore() bool {
 	e := &c.ledger.entry
 	edited := e.Approval != nil && e.Approval.Edited
 	mayRun := e.State == StateApproved || e.State.inDoubt() && edited
+	if mayRun && edited {
+		c.noteOnce(prompts.NoteArgsEdited)
+	}
 	if !mayRun || bytes.Equal(e.Args, c.doc.Text) {
 		return true
 	}
-	if edited {
-		c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited})
-	}
 	return c.adoptEdited(e.Args)
+}
+
+// noteOnce adds a note, if it is not there.
+func (c *call) noteOnce(kind NoteKind) {
+	if !slices.ContainsFunc(c.notes, func(n Note) bool { return n.Kind == kind }) {
+		c.notes = append(c.notes, Note{Kind: kind})
+	}
 }

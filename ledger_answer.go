@@ -57,9 +57,16 @@ func (c *call) answerStored(code Code, o Outcome) bool {
 func (c *call) replayEntry(e *Entry) {
 	c.outcome, c.decided = OutcomeSucceeded, DecisionReplay
 	own := c.scope.stepped() && c.scope.Run == e.Scope.Run && c.scope.Step == e.Scope.Step || e.Scope.Principal == c.scope.Principal
-	if r, ok := decodeResult(e.Result); ok && own {
+	if r, from, ok := decodeResult(e.Result); ok && own {
 		c.failure, c.result = nil, &r
 		c.notes = append(c.notes, Note{Kind: prompts.NoteReplayed, Age: e.Read.Sub(e.effective())})
+		if from != nil {
+			c.comesFrom(from)
+		}
+		if e.Approval != nil && e.Approval.Edited {
+			c.noteOnce(prompts.NoteArgsEdited)
+			c.rarely().ran = e.Args
+		}
 		return
 	}
 	c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeResultUnavailable}, claimed: true}}

@@ -115,7 +115,7 @@ func (c *call) intent() Entry {
 		Tool: i.Name, Source: i.Source, ToolVersion: i.Version, SchemaDigest: c.guard.args.digest,
 		Effect: i.Effect, Risk: i.Risk, Scope: *c.scope, CallID: c.id,
 		Digest: c.digest, ApprovalDigest: c.approvalDigest(), Args: c.doc.Text,
-		Approval: l.approval, Linked: l.entry.Linked, Owner: c.guard.journal.nextOwner(),
+		Attempts: l.entry.Attempts, Approval: l.approval, Linked: l.entry.Linked, Owner: c.guard.journal.nextOwner(),
 	}
 	if r := c.resumed(); r != nil {
 		e.Scope = r.Scope

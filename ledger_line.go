@@ -103,6 +103,9 @@ func (c *call) auditLine(kind RecordKind) Record {
 		Kind: kind, Actor: ActorGuard, Tool: i.Name, Source: i.Source, ToolVersion: i.Version,
 		SchemaDigest: c.guard.args.digest, Scope: *c.scope, CallID: c.id, Digest: c.digest,
 	}
+	if e := c.resumed(); e != nil {
+		r.Scope = e.Scope // with the turn it was asked for in
+	}
 	if r.Args = c.ledger.args; r.Args == nil && c.guard.opts.Journaling.AuditArguments {
 		r.Args = c.redactedArgs()
 	}

@@ -2,7 +2,6 @@ package toolguard
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/toolguard-go/toolguard/prompts"
@@ -103,10 +102,8 @@ func (c *call) leaveEvidence(ctx context.Context, lines []line, is State) {
 
 // noteUnrecorded says of a success that the journal does not know of it.
 func (c *call) noteUnrecorded() {
-	acted := c.attempts > 0 || c.stoodIn()
-	unsaid := !slices.ContainsFunc(c.notes, func(n Note) bool { return n.Kind == prompts.NoteNotRecorded })
-	if c.failure == nil && acted && unsaid {
-		c.notes = append(c.notes, Note{Kind: prompts.NoteNotRecorded})
+	if acted := c.attempts > 0 || c.stoodIn(); c.failure == nil && acted {
+		c.noteOnce(prompts.NoteNotRecorded)
 	}
 }
 
@@ -130,7 +127,7 @@ func (c *call) close(now *Entry, ok bool) {
 // settled is the entry as the call leaves it.
 func (c *call) settled() Entry {
 	e := c.ledger.entry
-	e.Attempts, e.Code = c.attempts, ""
+	e.Attempts, e.Code = e.Attempts+c.attempts, ""
 	if !c.stoodIn() {
 		e.Effect = c.guard.info.Effect
 	}
@@ -138,7 +135,7 @@ func (c *call) settled() Entry {
 	case c.outcome == OutcomeSucceeded && (c.result == nil || !c.result.InputRequired):
 		e.become(StateSucceeded, 0)
 		if c.failure == nil {
-			e.Result = c.guard.encodeResult(c.result)
+			e.Result = c.guard.encodeResult(c.result, c.source())
 		}
 	case (c.outcome == OutcomeNotStarted || c.attempts == 0 && !c.stoodIn()) && c.givesBack(&e):
 		e.become(StateApproved, c.approvalLeft()) // it was not used
@@ -170,7 +167,7 @@ func (g *Guard) known(e Entry, o Outcome, r *Result) Entry {
 	if o != OutcomeSucceeded {
 		return e.must(StateFailed, 0)
 	}
-	e.Result = g.encodeResult(r)
+	e.Result = g.encodeResult(r, nil)
 	return e.must(StateSucceeded, 0)
 }
 

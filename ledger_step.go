@@ -5,9 +5,11 @@ import "errors"
 // A step's entry is of that step alone. A model that plans anew after an answer that
 // was lost makes the same call in another step: of that the entry knows nothing.
 
-// doubtful are the states in which a call may have had its effect, may have it yet, or
-// has had it although the model was told that nobody knows.
-var doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted, StateApproved, StateSucceeded}
+// tellingStates are those of a call that may say something to one of another step: it
+// may have had its effect, may have it yet, has had it, or people are concerned with it.
+var tellingStates = []State{
+	StatePending, StateUnknown, StateParked, StateAborted, StateApproved, StateSucceeded, StateAwaiting, StateDenied,
+}
 
 // undoubtedElsewhere looks for an identical call of another step, in the same
 // conversation or else the same run, of which nobody knows whether it had its effect,
@@ -38,7 +40,7 @@ func (c *call) doubtElsewhere() (Entry, error) {
 	if !c.scope.stepped() {
 		return Entry{}, nil // it has the key of its twins
 	}
-	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: doubtful, Limit: maxDoubtful}
+	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: tellingStates, Limit: maxDoubtful}
 	if q.Session == "" {
 		q.Run = c.scope.Run
 	}
@@ -56,18 +58,27 @@ const maxDoubtful = 1000
 
 // minds says whether an identical call of another step keeps this one from running.
 func (c *call) minds(e *Entry) bool {
+	again := c.scope.Session != "" && c.sameTurn(e) && !c.guard.info.meansRepeats()
 	switch e.State {
 	case StateApproved:
-		return e.Approval.doubts()
+		return e.Approval.doubts() || again
+	case StateAwaiting, StateDenied:
+		return again
 	case StateSucceeded:
-		turn := c.scope.Turn
-		if r := c.resumed(); r != nil {
-			turn = r.Scope.Turn
-		}
-		return turn != "" && turn == e.Scope.Turn && e.settledLater() && !c.guard.info.meansRepeats()
+		return again || c.toldOtherwise(e)
 	default:
 		return true
 	}
+}
+
+// toldOtherwise says of a success of the same turn that whoever asked was told that
+// nobody knows. That is no reason to do it again, nor is that somebody resumes a call.
+func (c *call) toldOtherwise(e *Entry) bool {
+	turn := c.scope.Turn
+	if r := c.resumed(); r != nil {
+		turn = r.Scope.Turn
+	}
+	return turn != "" && turn == e.Scope.Turn && e.settledLater() && !c.guard.info.meansRepeats()
 }
 
 // settledLater says of a success that whoever asked was told something else: a late
@@ -109,6 +120,8 @@ func (c *call) clearedUp() bool {
 		return false
 	case StateAborted:
 		return c.answerStored(CodeAborted, OutcomeUnknown)
+	case StateDenied:
+		return c.answerStored(CodeApprovalDenied, OutcomeNotStarted)
 	case StateUnknown, StateParked:
 		return c.clearUp()
 	case StatePending:
@@ -116,7 +129,10 @@ func (c *call) clearedUp() bool {
 			return c.put(e, e.lost(), WhyLeaseExpired)
 		}
 		return c.refuseInFlight()
-	default: // somebody is to run it
-		return c.answerStored(CodeInDoubt, OutcomeUnknown)
+	default: // somebody decides about it, or is to run it
+		if e.Approval.doubts() {
+			return c.answerStored(CodeInDoubt, OutcomeUnknown)
+		}
+		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
 	}
 }

@@ -198,3 +198,48 @@ func TestAStepReadsOnlyWhatItAsksFor(t *testing.T) {
 	assert.Equal(t, "in_doubt/unknown", verdict(env))
 	assert.Equal(t, 1, j.n)
 }
+
+// In a turn of a conversation identical calls are one, whatever the step and the process.
+func TestStepsOfATurnAreOne(t *testing.T) {
+	t.Parallel()
+	in := func(turn, step string) context.Context {
+		return toolguard.WithScope(t.Context(), toolguard.Scope{Session: "s", Turn: turn, Run: "r" + step, Step: step, Principal: "ann"})
+	}
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	guard := func() *toolguard.Guard { // a process each
+		return guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	}
+	first := refundOf(in("1", "1"), guard(), "A")
+	again := refundOf(in("1", "2"), guard(), "A")
+	assert.True(t, again.OK)
+	assert.Equal(t, []toolguard.NoteKind{"replayed"}, noteKinds(again))
+	assert.Equal(t, first.Key, again.Key)
+	assertOnce(t, b)
+	assert.True(t, refundOf(in("1", "3"), guard(), "B").OK, "other arguments")
+	assert.True(t, refundOf(in("2", "4"), guard(), "A").OK, "the user has spoken")
+	assert.Equal(t, 3, b.count())
+}
+
+func TestStepsOfATurnAskOnce(t *testing.T) {
+	t.Parallel()
+	in := func(step string) context.Context {
+		return toolguard.WithScope(t.Context(), toolguard.Scope{Session: "s", Turn: "1", Run: "r", Step: step})
+	}
+	for verdictOf, want := range map[toolguard.RulingVerdict]string{toolguard.RulingApprove: "approval_pending/not_started", toolguard.RulingDeny: "approval_denied/not_started"} {
+		b, j, d := new(bank), toolguard.NewMemoryJournal(), pendingDesk()
+		g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: d})
+		first := refundOf(in("1"), g, "A")
+		again := refundOf(in("2"), g, "A")
+		assert.Equal(t, "approval_pending/not_started", verdict(again))
+		assert.Equal(t, first.Key, again.Key)
+		decide(t, j, toolguard.Ruling{Key: first.Key, Verdict: verdictOf})
+		assert.Equal(t, want, verdict(refundOf(in("3"), g, "A")))
+		assert.Equal(t, 1, d.count(), "one person is asked once")
+		assert.Len(t, entries(t, j), 1)
+		if verdictOf == toolguard.RulingApprove {
+			assert.True(t, g.Resume(t.Context(), first.Key).OK)
+			assert.True(t, refundOf(in("4"), g, "A").OK, "what was done is replayed")
+			assertOnce(t, b)
+		}
+	}
+}

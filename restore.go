@@ -55,7 +55,7 @@ type pastAnswer struct {
 func (c *call) pastAnswer() pastAnswer {
 	return pastAnswer{
 		source: c.guard.info.Source, scope: c.scope,
-		at: c.answeredAt, answer: c.answered, notRun: c.attempts == 0 && c.source() == nil,
+		at: c.answeredAt, answer: c.answered, notRun: c.attempts == 0 && c.decided != DecisionFallback,
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Resume goes on with the call that has this key in the journal: after an
 // approval, after a person's decision, or after a restart. It runs what is
-// approved, under the scope and with the arguments that are stored, and asks
-// Authorize and Check again; of a call that is over it returns what became of
+// approved, under the scope that is stored (but for the Turn, which is over) and with
+// the arguments that are stored, and asks Authorize and Check again; of a call that is over it returns what became of
 // it. It does not run what nobody has decided about. Of a key that the journal does
 // not have it knows nothing, not even that nothing was done: CodeNoEntry.
 //

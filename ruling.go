@@ -81,7 +81,9 @@ func Decide(ctx context.Context, j Journal, r Ruling) (Entry, error) {
 		return Entry{}, err
 	case e.State == StateNone || r.Key == "":
 		return Entry{}, fmt.Errorf("%w: %q", ErrNoEntry, preview(r.Key))
-	case r.Token != 0 && r.Token != e.Token || !r.decides(e.State) && !r.completes(&e) || r.Verdict == RulingApprove && e.overdue():
+	case r.Verdict == RulingApprove && r.decides(e.State) && e.overdue():
+		return e, fmt.Errorf("%w: the time to approve %q was over at %v", ErrDecided, preview(r.Key), e.Updated.Add(e.Due).Format(time.RFC3339))
+	case r.Token != 0 && r.Token != e.Token || !r.decides(e.State) && !r.completes(&e):
 		return e, fmt.Errorf("%w: %q is %v", ErrDecided, preview(r.Key), e.State)
 	case len(r.Args) > 0 && r.Verdict == RulingRetry:
 		return r.retryEdited(ctx, way, e)
@@ -115,7 +117,7 @@ func (r *Ruling) apply(e Entry) (Entry, error) {
 	case RulingDeny:
 		return e.withdrawn(StateDenied)
 	case RulingSucceeded:
-		e.Result = encodeResult(&r.Result)
+		e.Result = encodeResult(&r.Result, nil)
 		return e.next(StateSucceeded, 0)
 	case RulingFailed:
 		return e.next(StateFailed, 0)

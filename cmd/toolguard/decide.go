@@ -29,6 +29,12 @@ func journalDecide(ctx context.Context, flags *flag.FlagSet, args []string, c *c
 		if r.By == "" {
 			return usagef("want -by: who decides?")
 		}
+		if edited != "" && r.Verdict != toolguard.RulingApprove && r.Verdict != toolguard.RulingRetry {
+			return usagef("-args goes with approve and retry")
+		}
+		if result != "" && r.Verdict != toolguard.RulingSucceeded {
+			return usagef("-result goes with succeeded")
+		}
 		if edited != "" {
 			text, err := c.read(edited)
 			if err != nil {

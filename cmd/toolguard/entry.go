@@ -52,11 +52,21 @@ func decidedBy(e *toolguard.Entry, records []toolguard.Record) string {
 	if e.Approval == nil || e.Approval.By == "" {
 		return ""
 	}
-	at := slices.IndexFunc(records, func(r toolguard.Record) bool { return r.Kind == toolguard.RecordApproval && r.Actor == e.Approval.By })
-	if at < 0 {
-		return e.Approval.By
+	by := e.Approval.By
+	if e.State == toolguard.StateDenied {
+		for i := range records { // an approval may have been taken back
+			if r := &records[i]; r.To == toolguard.StateDenied && r.Actor != toolguard.ActorGuard {
+				by = r.Actor
+			}
+		}
 	}
-	return e.Approval.By + ", " + happened(&records[at])
+	if at := slices.IndexFunc(records, func(r toolguard.Record) bool { return r.Kind == toolguard.RecordApproval && r.Actor == by }); at >= 0 {
+		by += ", " + happened(&records[at])
+	}
+	if e.Approval.Edited {
+		by += ", with the arguments above in place of those that were asked for"
+	}
+	return by
 }
 
 // attemptsOf says how often the tool ran. Attempts are counted when a call ends:
@@ -98,6 +108,11 @@ func happened(r *toolguard.Record) string {
 			return "denied at once"
 		}
 		return "approved at once"
+	case toolguard.RecordStandIn:
+		if r.Duration == 0 {
+			return "another tool begins in its place"
+		}
+		return came("another tool", r)
 	default:
 		return came(r.Kind.String(), r)
 	}

@@ -62,6 +62,9 @@ func (f *journalFlags) on(ctx context.Context, flags *flag.FlagSet, args []strin
 	if err := parse(flags, args); err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(flags.Args(), func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
+		return usagef("%s stands behind an argument: flags go first", flags.Arg(i))
+	}
 	if flags.NArg() != want {
 		return usagef("%d arguments, want %d", flags.NArg(), want)
 	}

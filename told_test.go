@@ -1,0 +1,83 @@
+package toolguard_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolguard-go/toolguard"
+)
+
+// What ran in place of what was asked for is said wherever the answer is read.
+func TestEditedArgumentsAreTold(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: pendingDesk()})
+	first := refundOf(inTurn("1"), g, "A")
+	edited := `{"order":"B"}`
+	decide(t, j, toolguard.Ruling{Key: first.Key, Verdict: toolguard.RulingApprove, Args: []byte(edited)})
+	ran := g.Resume(t.Context(), first.Key)
+	require.True(t, ran.OK)
+	assert.Equal(t, []toolguard.NoteKind{"args_edited"}, noteKinds(ran))
+	assert.JSONEq(t, edited, string(ran.Args))
+	again := refundOf(inTurn("1"), g, "A")
+	assert.Equal(t, []toolguard.NoteKind{"replayed", "args_edited"}, noteKinds(again))
+	assert.JSONEq(t, edited, string(again.Args))
+	assertOnce(t, b)
+}
+
+// The entry counts all attempts, and the audit has the turn in which it was asked for.
+func TestAttemptsOfACallThatRanAgain(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	first := refundOf(inTurn("1"), g, "A")
+	decide(t, j, toolguard.Ruling{Key: first.Key, Verdict: toolguard.RulingRetry})
+	b.set(false, nil)
+	require.True(t, g.Resume(t.Context(), first.Key).OK)
+	assert.Equal(t, 2, entry(t, j).Attempts)
+	for _, r := range recordsOf(t, j, first.Key) {
+		assert.Equal(t, "1", r.Scope.Turn, "%v", r.Kind)
+	}
+}
+
+func TestADecisionThatComesTooLateIsToldSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := toolguard.NewMemoryJournal()
+		g := guardOf(t, refundTool(new(bank), toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: pendingDesk()})
+		key := refundOf(inTurn("1"), g, "A").Key
+		over := time.Now().Add(24 * time.Hour).Format(time.RFC3339)
+		time.Sleep(25 * time.Hour)
+		_, err := toolguard.Decide(t.Context(), j, toolguard.Ruling{Key: key, By: "ann", Verdict: toolguard.RulingApprove})
+		require.ErrorIs(t, err, toolguard.ErrDecided)
+		assert.ErrorContains(t, err, "was over at "+over)
+	})
+}
+
+// Whoever reads the journal sees which tool acted, and where that can be asked about.
+func TestStandInsAreInTheAudit(t *testing.T) {
+	t.Parallel()
+	j := toolguard.NewMemoryJournal()
+	d := &detour{down: true}
+	g := d.guard(t, j, nil)
+	first := refundOf(inTurn("1"), g, "A")
+	require.True(t, first.OK)
+	var told []string
+	for _, r := range recordsOf(t, j, first.Key) {
+		if r.Kind == toolguard.RecordStandIn {
+			told = append(told, r.Why+": "+r.Outcome.String())
+			assert.Equal(t, len(told) > 1, r.Duration > 0, "the first says that it begins")
+		}
+	}
+	assert.Equal(t, []string{"refund_by_post: unknown", "refund_by_post: succeeded"}, told)
+
+	again := refundOf(inTurn("1"), d.guard(t, j, nil), "A")
+	assert.Equal(t, []toolguard.NoteKind{"replayed", "degraded"}, noteKinds(again))
+	require.NotNil(t, again.Degraded, "a substitute stays one")
+	assert.Equal(t, "refund_by_post", again.Degraded.Source)
+	assert.Equal(t, 1, d.effects)
+}
