@@ -38,7 +38,10 @@ type Alternative struct {
 	// Missing are the fields its answer lacks.
 	Missing []string
 	// SameEffect says that the alternative has the same effect as the tool on
-	// the same thing, so that it may stand in for one that is not ReadOnly.
+	// the same thing, so that it may stand in for one that is not ReadOnly. What it
+	// did is in the journal under this guard's key, and in the audit by its name; a
+	// *Guard with that journal has an entry of its own as well, with the key and the
+	// Status of its own service.
 	SameEffect bool
 }
 

@@ -14,7 +14,8 @@ type RecoverPolicy struct {
 	// Interval is how often the journal is looked at. If zero, 10 s.
 	Interval time.Duration
 	// MaxChecks is how often the downstream is asked about one entry before a
-	// person has to decide. If zero, 8.
+	// person has to decide. The wait doubles from 10 s to 10 min at most. If zero, 8:
+	// a person is asked after about 20 min.
 	MaxChecks int
 	// Batch is how many entries are taken from the journal at a time. Other
 	// recoverers leave them alone meanwhile, for up to 5 s each: so long does it take

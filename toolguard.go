@@ -66,7 +66,8 @@ type Info struct {
 	// KeyField names a top-level argument that takes the idempotency key, in place
 	// of whatever the model wrote there. The schema must admit it.
 	KeyField string
-	// Durability is what a journal must survive at least, if one is given.
+	// Durability is what the journal must survive at least. If it is set, New wants a
+	// journal; if zero, any will do, and none.
 	Durability Durability
 	// SingleRequest promises that an attempt makes one request to one service
 	// and nothing else with an effect, so that this request's fate is the
