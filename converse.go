@@ -233,7 +233,7 @@ func (c *call) converse(b *booking) {
 	s := c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !b.loop.Off && c.unasked() {
+	if !b.byHost && !b.loop.Off && c.unasked() {
 		// The model was told three times what is wrong: now it hears another thing.
 		if found := s.examine(b.past.key, c.batch(), c.guard, b.past.at); found.code == CodeLoopDetected {
 			c.unlooped(found)
@@ -244,7 +244,7 @@ func (c *call) converse(b *booking) {
 	if c.booked = true; c.cameLate != nil {
 		c.bookLate()
 	}
-	if !b.loop.Off {
+	if !b.byHost && !b.loop.Off {
 		c.advice = s.advise(b, c.ofTool)
 		c.notes = append(c.notes, c.advice.notes...)
 	}
@@ -271,6 +271,7 @@ func (c *call) booking() booking {
 		acted:          c.attempts > 0 || c.decided == DecisionFallback || c.stoodIn(),
 		idempotencyKey: c.keyIfMade(),
 		journaled:      c.inJournal(),
+		byHost:         c.resumed() != nil,
 		unwritten:      c.ledger == &unwritten,
 		abandoned:      c.escapesStatus(),
 	}

@@ -251,6 +251,8 @@ type booking struct {
 	idempotencyKey string
 	// journaled: the journal remembers the effect, and who decides about it.
 	journaled bool
+	// byHost: the host has resumed it; the model does not repeat itself.
+	byHost bool
 	// unwritten: there is a journal that would, but it did not take the call.
 	unwritten bool
 }
@@ -273,7 +275,7 @@ func (s *session) book(b *booking) {
 		if !p.at.Before(s.tool(p.tool).refused) { // it was the call, not the tool
 			s.bookRefusal(p)
 		}
-	case b.refused != "" || b.neither:
+	case b.refused != "" || b.neither || b.byHost:
 	default:
 		s.add(*p)
 		if !b.borrowed && p.turn == s.turnNo {

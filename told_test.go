@@ -81,3 +81,28 @@ func TestStandInsAreInTheAudit(t *testing.T) {
 	assert.Equal(t, "refund_by_post", again.Degraded.Source)
 	assert.Equal(t, 1, d.effects)
 }
+
+// The host may look as often as it likes what became of a call.
+func TestResumingIsNoRepeat(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	sessions := sessionsOf(t, toolguard.SessionPolicy{})
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: pendingDesk(), Sessions: sessions})
+	key := refundOf(inTurn("1"), g, "A").Key
+	for range 6 {
+		assert.Equal(t, "approval_pending/not_started", verdict(g.Resume(t.Context(), key)))
+	}
+	for range 2 {
+		refundOf(inTurn("1"), g, "A")
+	}
+	assert.Empty(t, noteKinds(g.Resume(t.Context(), key)), "nor is the host told how often the model asked")
+	decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove})
+	for n := range 6 {
+		env := g.Resume(t.Context(), key)
+		assert.True(t, env.OK)
+		assert.Equal(t, n > 0, len(env.Notes) == 1, "%v", noteKinds(env))
+	}
+	assertOnce(t, b)
+	again := refundOf(inTurn("1"), g, "A")
+	assert.Contains(t, noteKinds(again), toolguard.NoteKind("replayed"), "what was resumed is what the model asked for")
+}
