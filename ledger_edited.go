@@ -7,6 +7,9 @@ package toolguard
 // unsettled are the states in which such a call may have had its effect, or may have it yet.
 var unsettled = []State{StatePending, StateUnknown, StateParked, StateAborted}
 
+// maxUnsettled bounds how many of them are looked at.
+const maxUnsettled = 1000
+
 // doubtOfEdited returns the entry of a call of the same conversation, or else run, that
 // runs or ran with this one's arguments in place of its own and is in doubt; the zero
 // Entry if there is none. Few tools ask for approvals, and those wait for people: all
@@ -16,7 +19,7 @@ func (c *call) doubtOfEdited() (Entry, error) {
 	if !c.guard.asksApproval() || s.Session == "" && s.Run == "" {
 		return Entry{}, nil
 	}
-	q := Query{Tenant: s.Tenant, Session: s.Session, Tool: c.guard.info.Name, States: unsettled, Limit: maxDoubtful}
+	q := Query{Tenant: s.Tenant, Session: s.Session, Tool: c.guard.info.Name, States: unsettled, Limit: maxUnsettled}
 	if q.Session == "" {
 		q.Run = s.Run
 	}

@@ -5,11 +5,12 @@ import "errors"
 // A step's entry is of that step alone. A model that plans anew after an answer that
 // was lost makes the same call in another step: of that the entry knows nothing.
 
-// tellingStates are those of a call that may say something to one of another step: it
-// may have had its effect, may have it yet, has had it, or people are concerned with it.
-var tellingStates = []State{
-	StatePending, StateUnknown, StateParked, StateAborted, StateApproved, StateSucceeded, StateAwaiting, StateDenied,
-}
+// doubtful are the states in which a call may have had its effect, or may have it yet.
+// Of the same turn it also counts that it had, or that people are concerned with it.
+var (
+	doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted, StateApproved}
+	ofATurn  = append(doubtful[:len(doubtful):len(doubtful)], StateSucceeded, StateAwaiting, StateDenied)
+)
 
 // undoubtedElsewhere looks for an identical call of another step, in the same
 // conversation or else the same run, of which nobody knows whether it had its effect,
@@ -40,9 +41,12 @@ func (c *call) doubtElsewhere() (Entry, error) {
 	if !c.scope.stepped() {
 		return Entry{}, nil // it has the key of its twins
 	}
-	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: tellingStates, Limit: maxDoubtful}
+	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: doubtful, Limit: maxElsewhere}
 	if q.Session == "" {
 		q.Run = c.scope.Run
+	}
+	if c.turn() != "" && !c.guard.info.meansRepeats() {
+		q.States = ofATurn
 	}
 	found, err := c.guard.journal.scan(c.ctx, c.left(callbackTimeout), q)
 	for i := range found {
@@ -53,8 +57,9 @@ func (c *call) doubtElsewhere() (Entry, error) {
 	return Entry{}, err
 }
 
-// maxDoubtful bounds how many identical calls are looked at.
-const maxDoubtful = 1000
+// maxElsewhere bounds how many identical calls are looked at, the newest first. Beside
+// one in doubt none has been made since.
+const maxElsewhere = 100
 
 // minds says whether an identical call of another step keeps this one from running.
 func (c *call) minds(e *Entry) bool {
@@ -74,11 +79,15 @@ func (c *call) minds(e *Entry) bool {
 // toldOtherwise says of a success of the same turn that whoever asked was told that
 // nobody knows. That is no reason to do it again, nor is that somebody resumes a call.
 func (c *call) toldOtherwise(e *Entry) bool {
-	turn := c.scope.Turn
+	return c.turn() == e.Scope.Turn && e.settledLater()
+}
+
+// turn is the one that the call was made in, "" if that is not known.
+func (c *call) turn() string {
 	if r := c.resumed(); r != nil {
-		turn = r.Scope.Turn
+		return r.Scope.Turn
 	}
-	return turn != "" && turn == e.Scope.Turn && e.settledLater() && !c.guard.info.meansRepeats()
+	return c.scope.Turn
 }
 
 // settledLater says of a success that whoever asked was told something else: a late

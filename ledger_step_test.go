@@ -194,6 +194,10 @@ func TestAStepReadsOnlyWhatItAsksFor(t *testing.T) {
 		refundOf(toolguard.WithScope(t.Context(), toolguard.Scope{Run: "r", Session: "s", Step: fmt.Sprint(i)}), g, fmt.Sprint("order ", i))
 	}
 	assert.Zero(t, j.n, "no call was made before")
+	for i := range 50 {
+		refundOf(toolguard.WithScope(t.Context(), toolguard.Scope{Run: "r", Session: "s", Step: fmt.Sprint("same ", i)}), g, "the same order")
+	}
+	assert.Zero(t, j.n, "what is settled says nothing")
 	env := refundOf(toolguard.WithScope(t.Context(), toolguard.Scope{Run: "r", Session: "s", Step: "50"}), g, "order 7")
 	assert.Equal(t, "in_doubt/unknown", verdict(env))
 	assert.Equal(t, 1, j.n)

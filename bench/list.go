@@ -80,9 +80,9 @@ func aroundJSON() Case {
 		{Name: Isolated, New: isolatedOf(jsonTool, fourArgs, 1, nil), Bounds: []Bound{{Beside: Failsafe}}},
 		{Name: Failsafe, New: failsafeOf(newPeer, jsonTool, fourArgs, nil)},
 		{Name: Abandon, New: abandonOf(jsonTool, fourArgs, nil)},
-		{Name: Unwatched, New: guardOf(schemaText, jsonTool, quick, fourArgs, ""), Bounds: []Bound{{Beside: Failsafe}}},
+		{Name: Unwatched, New: guardOf(schemaText, jsonTool, quick, fourArgs, ""), Bounds: []Bound{{Beside: Failsafe, Time: 1.25}}},
 		{Name: AllOn, New: guardOf(schemaText, jsonTool, observed, fourArgs, ""), Bounds: []Bound{
-			{Beside: Failsafe, Time: 1.25},
+			{Beside: Failsafe, Time: 1.25, Stretch: true},
 			{Beside: Abandon},
 		}},
 	}}
