@@ -113,12 +113,9 @@ func (c *call) intent() Entry {
 	e := Entry{
 		Key: c.CallKey(), Token: l.entry.Token, State: l.entry.State, Group: l.group, Generation: l.generation,
 		Tool: i.Name, Source: i.Source, ToolVersion: i.Version, SchemaDigest: c.guard.args.digest,
-		Effect: i.Effect, Risk: i.Risk, Scope: *c.scope, CallID: c.id,
+		Effect: i.Effect, Risk: i.Risk, Scope: c.ofStep(&l.entry), CallID: c.id,
 		Digest: c.digest, ApprovalDigest: c.approvalDigest(), Args: c.doc.Text,
 		Attempts: l.entry.Attempts, Approval: l.approval, Linked: l.entry.Linked, Owner: c.guard.journal.nextOwner(),
-	}
-	if r := c.resumed(); r != nil {
-		e.Scope = r.Scope
 	}
 	if l.entry.State != StateNone {
 		e.Generation, e.Digest = l.entry.Generation, l.entry.Digest

@@ -108,6 +108,9 @@ func (c *call) settledElsewhere(other Entry) bool {
 			c.key.Store(key)
 			return true
 		}
+		if l.entry.State == StateApproved && !l.entry.Approval.doubts() {
+			return c.runsAsApproved()
+		}
 		if !c.clearedUp() {
 			return false
 		}
@@ -138,10 +141,26 @@ func (c *call) clearedUp() bool {
 			return c.put(e, e.lost(), WhyLeaseExpired)
 		}
 		return c.refuseInFlight()
-	default: // somebody decides about it, or is to run it
-		if e.Approval.doubts() {
-			return c.answerStored(CodeInDoubt, OutcomeUnknown)
-		}
+	case StateAwaiting:
 		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
+	default: // somebody is to run it again
+		return c.answerStored(CodeInDoubt, OutcomeUnknown)
 	}
+}
+
+// runsAsApproved goes on as the other call, which was approved and has not begun: to
+// ask once more could let both run.
+func (c *call) runsAsApproved() bool {
+	l := c.ledger
+	l.group, l.generation = l.entry.Group, l.entry.Generation
+	return c.editedBefore() && c.injectKey() && c.matched() && c.authorized()
+}
+
+// ofStep is the scope under which an entry stays the one of its step, whoever runs it.
+func (c *call) ofStep(e *Entry) Scope {
+	other := e.State != StateNone && e.Scope.stepped() && (e.Scope.Run != c.scope.Run || e.Scope.Step != c.scope.Step)
+	if other || c.resumed() != nil {
+		return e.Scope
+	}
+	return *c.scope
 }

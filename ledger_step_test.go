@@ -229,21 +229,42 @@ func TestStepsOfATurnAskOnce(t *testing.T) {
 	in := func(step string) context.Context {
 		return toolguard.WithScope(t.Context(), toolguard.Scope{Session: "s", Turn: "1", Run: "r", Step: step})
 	}
-	for verdictOf, want := range map[toolguard.RulingVerdict]string{toolguard.RulingApprove: "approval_pending/not_started", toolguard.RulingDeny: "approval_denied/not_started"} {
-		b, j, d := new(bank), toolguard.NewMemoryJournal(), pendingDesk()
-		g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: d})
-		first := refundOf(in("1"), g, "A")
-		again := refundOf(in("2"), g, "A")
-		assert.Equal(t, "approval_pending/not_started", verdict(again))
-		assert.Equal(t, first.Key, again.Key)
-		decide(t, j, toolguard.Ruling{Key: first.Key, Verdict: verdictOf})
-		assert.Equal(t, want, verdict(refundOf(in("3"), g, "A")))
-		assert.Equal(t, 1, d.count(), "one person is asked once")
-		assert.Len(t, entries(t, j), 1)
-		if verdictOf == toolguard.RulingApprove {
-			assert.True(t, g.Resume(t.Context(), first.Key).OK)
-			assert.True(t, refundOf(in("4"), g, "A").OK, "what was done is replayed")
-			assertOnce(t, b)
-		}
+	b, j, d := new(bank), toolguard.NewMemoryJournal(), pendingDesk()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: d})
+	first := refundOf(in("1"), g, "A")
+	again := refundOf(in("2"), g, "A")
+	assert.Equal(t, "approval_pending/not_started", verdict(again))
+	assert.Equal(t, first.Key, again.Key)
+	decide(t, j, toolguard.Ruling{Key: first.Key, Verdict: toolguard.RulingApprove, Args: []byte(`{"order":"A","reason":"late"}`)})
+	ran := refundOf(in("3"), g, "A")
+	assert.True(t, ran.OK, "a model that calls again gets there as well")
+	assert.Equal(t, []toolguard.NoteKind{"args_edited"}, noteKinds(ran))
+	assert.Equal(t, first.Key, ran.Key)
+	assert.True(t, g.Resume(t.Context(), first.Key).OK)
+	assert.True(t, refundOf(in("4"), g, "A").OK)
+	assertOnce(t, b)
+	assert.Equal(t, 1, d.count(), "a person is asked once")
+	assert.Equal(t, "1", entry(t, j).Scope.Step, "it stays the one of its step")
+
+	denied := refundOf(in("5"), g, "B")
+	decide(t, j, toolguard.Ruling{Key: denied.Key, Verdict: toolguard.RulingDeny})
+	assert.Equal(t, "approval_denied/not_started", verdict(refundOf(in("6"), g, "B")))
+	assertOnce(t, b)
+}
+
+// An approval whose call did not begin is of use to the next step.
+func TestAnApprovalGivenBackIsUsedByTheNextStep(t *testing.T) {
+	t.Parallel()
+	in := func(step string) context.Context {
+		return toolguard.WithScope(t.Context(), toolguard.Scope{Session: "s", Turn: "1", Run: "r", Step: step})
 	}
+	b, j := &bank{refuses: toolguard.NotStarted(errLost)}, toolguard.NewMemoryJournal()
+	d := &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalGranted, By: "policy"}}
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: d, Retry: once})
+	assert.Equal(t, toolguard.OutcomeNotStarted, refundOf(in("1"), g, "A").Error.Outcome)
+	b.set(false, nil)
+	assert.True(t, refundOf(in("2"), g, "A").OK)
+	assert.Equal(t, 1, d.count())
+	assert.Len(t, entries(t, j), 1)
+	assertOnce(t, b)
 }
