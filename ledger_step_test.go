@@ -245,6 +245,7 @@ func TestStepsOfATurnAskOnce(t *testing.T) {
 	assertOnce(t, b)
 	assert.Equal(t, 1, d.count(), "a person is asked once")
 	assert.Equal(t, "1", entry(t, j).Scope.Step, "it stays the one of its step")
+	assert.Equal(t, first.Key, entry(t, j).Group, "and of its group")
 
 	denied := refundOf(in("5"), g, "B")
 	decide(t, j, toolguard.Ruling{Key: denied.Key, Verdict: toolguard.RulingDeny})
