@@ -52,3 +52,15 @@ func TestWhatWasEditedAndClosed(t *testing.T) {
 	assertOnce(t, b)
 	assert.True(t, g.Do(inTurn("2"), toolguard.Call{Args: first.Args}).OK)
 }
+
+// Another run, without a conversation, is another piece of work.
+func TestWhatWasEditedInAnotherRun(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+	caps := &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalEdited, By: "policy", Args: []byte(`{"order":"B"}`)}}
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: caps})
+	first := refundOf(inStep("1"), g, "A")
+	b.set(false, nil)
+	elsewhere := toolguard.WithScope(t.Context(), toolguard.Scope{Tenant: "t", Run: "another", Step: "1"})
+	assert.True(t, g.Do(elsewhere, toolguard.Call{Args: first.Args}).OK)
+}

@@ -269,3 +269,20 @@ func TestAnApprovalGivenBackIsUsedByTheNextStep(t *testing.T) {
 	assert.Len(t, entries(t, j), 1)
 	assertOnce(t, b)
 }
+
+// Whoever asks for a step again gets its result. Another step's is for its principal.
+func TestWhoReadsTheResultOfAStep(t *testing.T) {
+	t.Parallel()
+	in := func(step, principal string) context.Context {
+		return toolguard.WithScope(t.Context(), toolguard.Scope{Session: "s", Turn: "1", Run: "r", Step: step, Principal: principal})
+	}
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+	want := refundOf(in("1", "ann"), g, "A").Result.Text
+	assert.Equal(t, want, refundOf(in("1", "eve"), g, "A").Result.Text)
+	assert.Equal(t, want, refundOf(in("2", "ann"), g, "A").Result.Text)
+	assert.Equal(t, "result_unavailable/succeeded", verdict(refundOf(in("2", "eve"), g, "A")))
+	again := toolguard.WithScope(t.Context(), toolguard.Scope{Session: "s", Turn: "1", Run: "another", Step: "1", Principal: "eve"})
+	assert.Equal(t, "result_unavailable/succeeded", verdict(refundOf(again, g, "A")))
+	assertOnce(t, b)
+}
