@@ -38,7 +38,7 @@ func (j *Journal) do(ctx context.Context, k kind, what string, f func(context.Co
 		case err == nil:
 			return nil
 		case ctx.Err() == nil && conflicting(err):
-		case ctx.Err() == nil && time.Now().Before(patient) && (away(err) || k == repeatable && unanswered(err)):
+		case ctx.Err() == nil && time.Now().Before(patient) && (away(err) || mistaken(err) || k == repeatable && unanswered(err)):
 		default:
 			return named(fmt.Errorf("%s: %w", what, j.explained(caller, ctx, k, err)))
 		}
@@ -85,6 +85,7 @@ func (j *Journal) explained(caller, ctx context.Context, k kind, err error) erro
 const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
+	queryCanceled        = "57014"
 	tooManyConnections   = "53300"
 	adminShutdown        = "57P01"
 	crashShutdown        = "57P02"
@@ -105,6 +106,10 @@ func conflicting(err error) bool {
 	code := codeOf(err)
 	return code == serializationFailure || code == deadlockDetected
 }
+
+// mistaken: the statement was rolled back by a request to cancel one. That of a caller
+// who has left may come late, and meet the next statement on the connection.
+func mistaken(err error) bool { return codeOf(err) == queryCanceled }
 
 // away: nothing was sent, and the server may be back soon.
 func away(err error) bool {

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -150,6 +151,37 @@ func TestStatementTimeout(t *testing.T) {
 	require.NoError(t, c.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%'||$1||'%' AND state = 'active' AND pid <> pg_backend_pid()", schema).Scan(&waiting))
 	assert.Zero(t, waiting)
 	write(t, j, entryVersion, entry("a", toolguard.StateSucceeded))
+}
+
+// A request to cancel may come late, and meet the statement of somebody who has not left.
+func TestAStatementThatIsCanceledByMistake(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t, dsn(t))
+	j := openIn(t, dsn(t), schema)
+	c, other := connect(t, dsn(t)), connect(t, dsn(t))
+	tx, err := c.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), fmt.Sprintf(`LOCK TABLE %q.toolguard_entries`, schema))
+	require.NoError(t, err)
+	wrote := make(chan error, 1)
+	go func() {
+		_, ok, err := j.Write(t.Context(), toolguard.Version{}, entry("a", toolguard.StatePending))
+		if err == nil && !ok {
+			err = errors.New("not written")
+		}
+		wrote <- err
+	}()
+	const cancel = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE query LIKE '%'||$1||'%' AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()"
+	require.Eventually(t, func() bool {
+		var n int
+		require.NoError(t, other.QueryRow(t.Context(), cancel, schema).Scan(&n))
+		return n > 0
+	}, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.NoError(t, <-wrote)
+	found, err := j.Scan(t.Context(), toolguard.Query{Key: "a"})
+	require.NoError(t, err)
+	assert.Len(t, found, 1)
 }
 
 // The server, too, knows how long a statement of the journal's may take, wait for a
