@@ -14,19 +14,24 @@ import (
 	"github.com/toolguard-go/toolguard"
 )
 
+// lingers is a tool that has its effect at once and does not come back before release
+// is closed.
+func lingers() (tool toolguard.Tool, effects *atomic.Int32, release chan struct{}) {
+	effects, release = new(atomic.Int32), make(chan struct{})
+	return toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+		effects.Add(1)
+		<-release
+		return toolguard.Result{Text: "paid"}, nil
+	}), effects, release
+}
+
 // What an abandoned attempt did after all is done in its turn, as if that had been
 // known in time: that it is known lets nobody do it again.
 func TestALateSuccessIsDone(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "and a journal, in steps": toolguard.NewMemoryJournal()} {
 		inBubble(t, name, func(t *testing.T) {
-			var effects atomic.Int32
-			release := make(chan struct{})
-			tool := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
-				effects.Add(1)
-				<-release
-				return toolguard.Result{Text: "paid"}, nil
-			})
+			tool, effects, release := lingers()
 			g := guardOf(t, tool, &toolguard.Options{Sessions: sessionsOf(t, toolguard.SessionPolicy{}), Journal: j})
 			in := func(turn, step string) context.Context {
 				s := toolguard.Scope{Session: "chat", Turn: turn, Principal: "ann"}
@@ -84,13 +89,7 @@ func TestWithoutTurnsALateSuccessIsDone(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]toolguard.Journal{"a conversation": nil, "a journal": toolguard.NewMemoryJournal()} {
 		inBubble(t, name, func(t *testing.T) {
-			var effects atomic.Int32
-			release := make(chan struct{})
-			tool := toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
-				effects.Add(1)
-				<-release
-				return toolguard.Result{Text: "paid"}, nil
-			})
+			tool, effects, release := lingers()
 			g := guardOf(t, tool, &toolguard.Options{Sessions: sessionsOf(t, toolguard.SessionPolicy{}), Journal: j})
 			assert.Equal(t, "abandoned/unknown", verdict(doIn(turn(""), g)))
 			close(release)
