@@ -181,14 +181,6 @@ func busy(t *testing.T, effect toolguard.Effect, approver toolguard.Approver) (j
 	return j, g, key
 }
 
-func found(t *testing.T, j toolguard.Journal, key string) toolguard.Entry {
-	t.Helper()
-	all, err := j.Scan(context.Background(), toolguard.Query{Key: key})
-	require.NoError(t, err)
-	require.Len(t, all, 1)
-	return all[0]
-}
-
 // An approval that covers trying again what may have happened is not given back as
 // if nothing had: what is unknown stays unknown.
 func TestAnApprovalOfADoubtIsNotGivenBack(t *testing.T) {
@@ -196,7 +188,7 @@ func TestAnApprovalOfADoubtIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, g, key := busy(t, toolguard.IdempotentByKey, &desk{answer: toolguard.Answer{Verdict: toolguard.ApprovalGranted, By: "ben"}})
 		assert.Equal(t, "overloaded/unknown", verdict(refundOf(inTurn("1"), g, "A")))
-		assert.Equal(t, toolguard.StateUnknown, found(t, j, key).State)
+		assert.Equal(t, toolguard.StateUnknown, scanOne(t, j, key).State)
 		time.Sleep(minute)
 	})
 }
@@ -209,7 +201,7 @@ func TestALeaveToTryAgainIsGivenBack(t *testing.T) {
 		j, g, key := busy(t, toolguard.NonIdempotent, nil)
 		decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingRetry})
 		assert.Equal(t, "overloaded/unknown", verdict(g.Resume(context.Background(), key)))
-		e := found(t, j, key)
+		e := scanOne(t, j, key)
 		assert.Equal(t, toolguard.StateApproved, e.State)
 		assert.True(t, e.Approval.Doubt)
 		time.Sleep(minute)

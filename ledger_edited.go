@@ -19,17 +19,7 @@ func (c *call) doubtOfEdited() (Entry, error) {
 	if !c.guard.asksApproval() || s.Session == "" && s.Run == "" {
 		return Entry{}, nil
 	}
-	q := Query{Tenant: s.Tenant, Session: s.Session, Tool: c.guard.info.Name, States: unsettled, Limit: maxUnsettled}
-	if q.Session == "" {
-		q.Run = s.Run
-	}
-	found, err := c.guard.journal.scan(c.ctx, c.left(callbackTimeout), q)
-	for i := range found {
-		if e := &found[i]; e.Scope.Tenant == s.Tenant && c.ranEdited(e) {
-			return *e, err
-		}
-	}
-	return Entry{}, err
+	return c.findElsewhere(Query{Tool: c.guard.info.Name, States: unsettled, Limit: maxUnsettled}, c.ranEdited)
 }
 
 // ranEdited says that the entry is of another call that this one repeats. What a person

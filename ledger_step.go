@@ -41,16 +41,23 @@ func (c *call) doubtElsewhere() (Entry, error) {
 	if !c.scope.stepped() {
 		return Entry{}, nil // it has the key of its twins
 	}
-	q := Query{Tenant: c.scope.Tenant, Session: c.scope.Session, Digest: c.digest, States: doubtful, Limit: maxElsewhere}
-	if q.Session == "" {
-		q.Run = c.scope.Run
-	}
+	q := Query{Digest: c.digest, States: doubtful, Limit: maxElsewhere}
 	if c.turn() != "" && !c.guard.info.meansRepeats() {
 		q.States = ofATurn
 	}
+	return c.findElsewhere(q, c.minds)
+}
+
+// findElsewhere returns the first entry that counts, of those the query asks for in the
+// same conversation, or else the same run; the zero Entry if there is none.
+func (c *call) findElsewhere(q Query, counts func(*Entry) bool) (Entry, error) {
+	s := c.scope
+	if q.Tenant, q.Session = s.Tenant, s.Session; q.Session == "" {
+		q.Run = s.Run
+	}
 	found, err := c.guard.journal.scan(c.ctx, c.left(callbackTimeout), q)
 	for i := range found {
-		if e := &found[i]; e.Scope.Tenant == c.scope.Tenant && c.minds(e) {
+		if e := &found[i]; e.Scope.Tenant == s.Tenant && counts(e) {
 			return *e, err
 		}
 	}

@@ -55,7 +55,7 @@ func TestWordsKeepTheModelFromRepeating(t *testing.T) {
 		"denied":                 {approver: pendingDesk(), then: decideOn(toolguard.RulingDeny), want: "approval_denied/not_started", words: []string{again, "was not done"}},
 		"approved, and too late": {approver: pendingDesk(), then: func(*testing.T, toolguard.Journal, string) { time.Sleep(25 * time.Hour) }, want: "approval_expired/not_started", words: []string{"Ask the user whether this is still wanted"}},
 		"running, or not heard of": {then: func(t *testing.T, j toolguard.Journal, key string) {
-			e := found(t, j, key)
+			e := scanOne(t, j, key)
 			e.Token, e.State, e.Result, e.Due, e.Key, e.Generation = 1, toolguard.StatePending, nil, time.Hour, e.Key+"x", 1
 			_, ok, err := j.Write(context.Background(), toolguard.Version{}, e)
 			require.True(t, ok && err == nil)
