@@ -59,7 +59,7 @@ func (c *call) permitted(s *slot) *attempt {
 // slot. One inside of an attempt may have its permit from there.
 func (c *call) leftAlone() bool {
 	b := c.guard.breakers
-	if b == nil || c.outer != nil || b.open.Load() == 0 && b.forced.Load() == 0 {
+	if c.outer != nil || b.admitAll() {
 		return false
 	}
 	wait, refuses := b.refuses(c.breakerKey(), c.now())

@@ -223,17 +223,19 @@ func (b *breaker) left(now time.Time) time.Duration {
 	return b.openFor - now.Sub(b.openedAt)
 }
 
+// admitAll reports whether no breaker refuses anything, without a look at the clock.
+func (s *breakers) admitAll() bool {
+	return s == nil || s.open.Load() == 0 && s.forced.Load() == 0
+}
+
 // refuses reports whether the breaker would refuse an attempt now, and for how
 // long, without asking for a permit.
 func (s *breakers) refuses(key breakerKey, now time.Time) (wait time.Duration, yes bool) {
-	if s == nil {
+	if s.admitAll() {
 		return 0, false
 	}
 	if state, forced := s.forcedState(); forced {
 		return s.policy.OpenFor, state == BreakerOpen
-	}
-	if s.open.Load() == 0 {
-		return 0, false
 	}
 	b := s.at(key)
 	if !b.opened.Load() {

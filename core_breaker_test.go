@@ -466,16 +466,22 @@ func TestAnOpenBreakerIsNotQueuedFor(t *testing.T) {
 
 // What an attempt does is covered by its permit, whatever became of the breaker.
 func TestACallInsideAnAttemptHasItsPermit(t *testing.T) {
-	inBubble(t, "", func(t *testing.T) {
-		opts := &toolguard.Options{Dependencies: &toolguard.Dependencies{Breaker: toolguard.BreakerPolicy{Failures: 1}}, Retry: toolguard.RetryPolicy{Off: true}}
-		down, inner := ofShop(t, opts, "down", fails(toolguard.Unavailable("down"))), ofShop(t, opts, "inner", answers("fine"))
-		outer := ofShop(t, opts, "outer", func(ctx context.Context) (toolguard.Result, error) {
-			do(down)
-			assert.Equal(t, toolguard.CodeBreakerOpen, codeOf(do(inner)), "it is open for everybody else")
-			env := doIn(ctx, inner)
-			assert.True(t, env.OK)
-			return env.Result, nil
+	for name, journal := range map[string]toolguard.Journal{"": nil, "with a journal": toolguard.NewMemoryJournal()} {
+		inBubble(t, name, func(t *testing.T) {
+			opts := toolguard.Options{Dependencies: &toolguard.Dependencies{Breaker: toolguard.BreakerPolicy{Failures: 1}}, Retry: toolguard.RetryPolicy{Off: true}}
+			down := ofShop(t, &opts, "down", fails(toolguard.Unavailable("down")))
+			outer := ofShop(t, &opts, "outer", func(ctx context.Context) (toolguard.Result, error) {
+				tool := toolOf(toolguard.NonIdempotent, answers("fine"))
+				tool.info.Name, tool.info.Dependency = "inner", "shop"
+				opts.Journal = journal
+				inner := guardOf(t, tool, &opts)
+				do(down)
+				assert.Equal(t, toolguard.CodeBreakerOpen, codeOf(do(inner)), "it is open for everybody else")
+				env := doIn(ctx, inner)
+				assert.True(t, env.OK)
+				return env.Result, nil
+			})
+			assert.True(t, do(outer).OK)
 		})
-		assert.True(t, do(outer).OK)
-	})
+	}
 }

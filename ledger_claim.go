@@ -13,8 +13,8 @@ func (c *call) claimed() bool {
 	if !c.inJournal() {
 		return c.borrowed()
 	}
-	if wait, open := c.guard.breakers.refuses(c.breakerKey(), c.now()); open && !c.guard.actsElsewhere() {
-		return c.refuse(CodeBreakerOpen, wait) // there is nothing to write down
+	if !c.guard.actsElsewhere() && c.leftAlone() {
+		return false // there is nothing to write down
 	}
 	for range maxRaces {
 		switch c.ledger.entry.State {
