@@ -19,7 +19,7 @@ type MemoryJournal struct {
 	// What is settled is among the recent entries, until there are too many. Then the
 	// older ones are forgotten, all at once: one after the other each would have to be
 	// looked up again, long after it was of use.
-	shelves [3]map[string]packed
+	shelves [3]map[string]*packed
 	digests [3]digests        // of what is settled
 	newest  map[string]string // the key of a group's highest generation, where that is not the group
 	made    uint64
@@ -55,7 +55,7 @@ var errJournalFull = errors.New("toolguard: the memory journal is full of calls 
 // NewMemoryJournal returns an empty journal.
 func NewMemoryJournal() *MemoryJournal {
 	return &MemoryJournal{
-		shelves: [...]map[string]packed{make(map[string]packed), make(map[string]packed), make(map[string]packed)},
+		shelves: [...]map[string]*packed{make(map[string]*packed), make(map[string]*packed), make(map[string]*packed)},
 		newest:  make(map[string]string),
 	}
 }
@@ -80,41 +80,47 @@ func (j *MemoryJournal) replace(ctx context.Context, at time.Time, was Version, 
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if at.Before(j.written) { // it has waited for its turn
+	at = j.stamp(at)
+	p, shelf := j.find(e.Key)
+	switch {
+	case p.version() != was:
+		*e = j.reading(p, at)
+		return false, nil
+	case len(j.shelves[open]) >= memoryOpen && shelf != open && !e.State.Prunable():
+		return false, errJournalFull
+	case p == nil:
+		p = &packed{created: at.Sub(j.epoch), serial: j.insert(e)}
+	}
+	p.updated = at.Sub(j.epoch)
+	j.keepScratch(p.become(e, j.scratch))
+	j.put(e, p, shelf)
+	j.audit.append(p.updated, p.about, lines)
+	e.Created, e.Updated, e.Read = j.epoch.Add(p.created), at, at
+	return true, nil
+}
+
+// stamp is the instant of a write that was asked for at one: it may have waited for its
+// turn.
+func (j *MemoryJournal) stamp(at time.Time) time.Time {
+	if at.Before(j.written) {
 		at = j.written
 	}
 	if j.epoch.IsZero() {
 		j.epoch = at
 	}
-	var head packedHead
-	old, shelf := j.find(e.Key)
-	if old != "" {
-		head = old.head()
-	}
-	switch {
-	case head.version() != was:
-		*e = j.reading(old, at)
-		return false, nil
-	case len(j.shelves[open]) >= memoryOpen && shelf != open && !e.State.Prunable():
-		return false, errJournalFull
-	case old == "":
-		head.created, head.serial = at.Sub(j.epoch), j.insert(e)
-	}
-	head.state, head.token, head.due, head.updated = e.State, e.Token, e.Due, at.Sub(j.epoch)
-	p := j.pack(&head, e)
-	j.put(e, p, old, shelf)
-	j.audit.append(at, p, lines)
-	e.Created, e.Updated, e.Read, j.written = j.epoch.Add(head.created), at, at, at
-	return true, nil
+	j.written = at
+	return at
 }
 
-// put puts p where it belongs, in place of an old one that is on a shelf.
-func (j *MemoryJournal) put(e *Entry, p, old packed, shelf int) {
+// put puts what is made of e where it belongs, from where it was.
+func (j *MemoryJournal) put(e *Entry, p *packed, shelf int) {
 	to := shelfOf(e.State)
-	if old != "" && shelf != to {
+	if shelf != nowhere && shelf != to {
 		delete(j.shelves[shelf], e.Key)
 	}
-	j.shelves[to][e.Key] = p
+	if shelf != to {
+		j.shelves[to][e.Key] = p
+	}
 	if to == recent {
 		j.digests[recent].add(&e.Digest)
 	}
@@ -123,22 +129,24 @@ func (j *MemoryJournal) put(e *Entry, p, old packed, shelf int) {
 	}
 }
 
-// find returns the entry with the key, or "", and where it is.
-func (j *MemoryJournal) find(key string) (p packed, shelf int) {
+// nowhere is the shelf of what is on none.
+const nowhere = -1
+
+// find returns the entry with the key, or nil, and where it is.
+func (j *MemoryJournal) find(key string) (p *packed, shelf int) {
 	for shelf, entries := range j.shelves {
-		if p = entries[key]; p != "" {
+		if p = entries[key]; p != nil {
 			return p, shelf
 		}
 	}
-	return "", recent
+	return nil, nowhere
 }
 
-func (j *MemoryJournal) pack(head *packedHead, e *Entry) packed {
-	text := appendEntry(head.append(j.scratch[:0]), e)
-	if cap(text) <= 64<<10 { // one huge entry must not pin its size for good
+// keepScratch keeps the buffer for the next: one huge entry must not pin its size.
+func (j *MemoryJournal) keepScratch(text []byte) {
+	if cap(text) <= 64<<10 {
 		j.scratch = text
 	}
-	return packed(text)
 }
 
 // insert notes a new entry in its group and returns its number.
@@ -154,7 +162,7 @@ func (j *MemoryJournal) group(e *Entry, serial uint64) {
 		return
 	}
 	top, _ := j.find(j.lastKey(e.Group))
-	if top == "" || cmp.Or(cmp.Compare(top.generation(), e.Generation), cmp.Compare(top.head().serial, serial)) < 0 {
+	if top == nil || cmp.Or(cmp.Compare(top.generation, e.Generation), cmp.Compare(top.serial, serial)) < 0 {
 		j.newest[e.Group] = e.Key
 	}
 }
@@ -166,9 +174,8 @@ func (j *MemoryJournal) regroup() {
 	}
 	clear(j.newest)
 	for _, p := range j.all {
-		e := p.about().call()
-		e.Generation = p.generation()
-		j.group(&e, p.head().serial)
+		e := p.call()
+		j.group(&e, p.serial)
 	}
 }
 
@@ -182,12 +189,12 @@ func (j *MemoryJournal) age() {
 }
 
 // reading is a copy of the entry as it stands at an instant; the zero Entry of none.
-func (j *MemoryJournal) reading(p packed, at time.Time) Entry {
-	if p == "" {
+func (j *MemoryJournal) reading(p *packed, at time.Time) Entry {
+	if p == nil {
 		return Entry{}
 	}
-	e, h := p.entry(), p.head()
-	e.Created, e.Updated, e.Read = j.epoch.Add(h.created), j.epoch.Add(h.updated), at
+	e := p.entry()
+	e.Created, e.Updated, e.Read = j.epoch.Add(p.created), j.epoch.Add(p.updated), at
 	return e
 }
 
@@ -199,11 +206,11 @@ func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	found := j.matching(&q)
-	slices.SortFunc(found, func(a, b packed) int {
-		if x, y := a.generation(), b.generation(); q.Group != "" && x != y {
-			return cmp.Compare(y, x)
+	slices.SortFunc(found, func(a, b *packed) int {
+		if q.Group != "" && a.generation != b.generation {
+			return cmp.Compare(b.generation, a.generation)
 		}
-		return cmp.Compare(b.head().serial, a.head().serial)
+		return cmp.Compare(b.serial, a.serial)
 	})
 	found = found[min(max(q.Skip, 0), len(found)):]
 	found = found[:min(len(found), cmp.Or(max(q.Limit, 0), 100))]
@@ -217,10 +224,9 @@ func (j *MemoryJournal) Scan(ctx context.Context, q Query) ([]Entry, error) {
 
 // matching finds one entry by its key, the newest of a group by that, unless it is
 // not what is asked for, and all others by looking at all.
-func (j *MemoryJournal) matching(q *Query) (found []packed) {
-	matches := func(p packed) bool {
+func (j *MemoryJournal) matching(q *Query) (found []*packed) {
+	matches := func(p *packed) bool {
 		e := p.call()
-		e.State = p.state()
 		return q.Matches(&e)
 	}
 	key, last := q.Key, q.Key == "" && q.Group != "" && q.Limit == 1 && q.Skip <= 0
@@ -228,9 +234,9 @@ func (j *MemoryJournal) matching(q *Query) (found []packed) {
 		key = j.lastKey(q.Group)
 	}
 	switch p, _ := j.find(key); {
-	case p != "" && matches(p):
-		return []packed{p}
-	case q.Key != "", last && p == "":
+	case p != nil && matches(p):
+		return []*packed{p}
+	case q.Key != "", last && p == nil:
 		return nil
 	}
 	for shelf, entries := range j.shelves {
@@ -238,7 +244,7 @@ func (j *MemoryJournal) matching(q *Query) (found []packed) {
 			continue
 		}
 		for _, p := range entries {
-			if (len(q.States) == 0 || slices.Contains(q.States, p.state())) && matches(p) {
+			if (len(q.States) == 0 || slices.Contains(q.States, p.state)) && matches(p) {
 				found = append(found, p)
 			}
 		}
@@ -260,7 +266,7 @@ func (j *MemoryJournal) mayHold(shelf int, q *Query) bool {
 }
 
 // all calls yield for every entry.
-func (j *MemoryJournal) all(yield func(string, packed) bool) {
+func (j *MemoryJournal) all(yield func(string, *packed) bool) {
 	for _, entries := range j.shelves {
 		for key, p := range entries {
 			if !yield(key, p) {
@@ -285,7 +291,7 @@ func (j *MemoryJournal) last(ctx context.Context, group string, into *Entry) err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if p, _ := j.find(j.lastKey(group)); p != "" {
+	if p, _ := j.find(j.lastKey(group)); p != nil {
 		if e := j.reading(p, time.Now()); e.Group == group {
 			*into = e
 		}
@@ -302,26 +308,20 @@ func (j *MemoryJournal) Take(ctx context.Context, n int, hold time.Duration) ([]
 	defer j.mu.Unlock()
 	at := time.Now()
 	since := at.Sub(j.epoch)
-	var due []packed
+	var due []*packed
 	for _, p := range j.shelves[open] {
-		if h := p.head(); !h.state.Prunable() && h.overdue(since) {
+		if !p.state.Prunable() && p.overdue(since) {
 			due = append(due, p)
 		}
 	}
-	slices.SortFunc(due, func(a, b packed) int {
-		x, y := a.head(), b.head()
-		return cmp.Compare(x.updated+x.due, y.updated+y.due)
-	})
+	slices.SortFunc(due, func(a, b *packed) int { return cmp.Compare(a.updated+a.due, b.updated+b.due) })
 	var taken []Entry
 	for _, p := range due[:min(max(n, 0), len(due))] {
-		h := p.head()
-		if h.state == StatePending {
-			h.token++
+		if p.state == StatePending {
+			p.token++
 		}
-		h.due = since - h.updated + hold
-		held := packed(h.append(nil)) + p[packedHeadLen:]
-		j.shelves[open][held.key()] = held // its own key: p's would keep p
-		taken = append(taken, j.reading(held, at))
+		p.due = since - p.updated + hold
+		taken = append(taken, j.reading(p, at))
 	}
 	return taken, nil
 }
@@ -333,10 +333,10 @@ func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, erro
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	at, gone := time.Now(), map[string]bool{}
+	since, gone := time.Since(j.epoch), map[string]bool{}
 	for _, entries := range j.shelves {
 		for key, p := range entries {
-			if h := p.head(); h.state.Prunable() && at.Sub(j.epoch)-h.updated >= age {
+			if p.state.Prunable() && since-p.updated >= age {
 				delete(entries, key)
 				gone[key] = true
 			}
@@ -346,7 +346,7 @@ func (j *MemoryJournal) Prune(ctx context.Context, age time.Duration) (int, erro
 	j.audit.prune(func(r *memoryRecord) bool {
 		key := r.key()
 		entry, _ := j.find(key)
-		return entry == "" && (gone[key] || at.Sub(r.at) >= age)
+		return entry == nil && (gone[key] || since-r.at >= age)
 	})
 	return len(gone), nil
 }

@@ -19,8 +19,8 @@ type memoryAudit struct {
 type memoryRecord struct {
 	line
 	seq   uint64
-	at    time.Time
-	about packed
+	at    time.Duration // since the journal's first write
+	about string        // as in packed
 }
 
 const (
@@ -32,28 +32,25 @@ func (r *memoryRecord) key() string {
 	if r.whole != nil {
 		return r.whole.Key
 	}
-	return r.about.key()
+	return keyIn(r.about)
 }
 
 // record is the caller's own.
-func (r *memoryRecord) record() (out Record) {
+func (r *memoryRecord) record(epoch time.Time) (out Record) {
 	if r.whole != nil {
 		out = *r.whole
 		out.Args = bytes.Clone(out.Args)
 	} else {
-		e := r.about.call()
+		var e Entry
+		readAbout(r.about, &e)
 		out = r.line.record(&e)
 	}
-	out.Seq, out.At = r.seq, r.at
+	out.Seq, out.At = r.seq, epoch.Add(r.at)
 	return out
 }
 
-func (a *memoryAudit) append(at time.Time, p packed, lines []line) {
-	var about packed
+func (a *memoryAudit) append(at time.Duration, about string, lines []line) {
 	for i := range lines {
-		if lines[i].whole == nil && about == "" {
-			about = p.about()
-		}
 		page := a.page()
 		a.seq++
 		*page = append(*page, memoryRecord{lines[i], a.seq, at, about})
@@ -93,7 +90,7 @@ func (a *memoryAudit) prune(gone func(*memoryRecord) bool) {
 }
 
 // find returns up to limit records after one, of a key or of all.
-func (a *memoryAudit) find(q *RecordQuery, limit int) (found []Record) {
+func (a *memoryAudit) find(q *RecordQuery, epoch time.Time, limit int) (found []Record) {
 	for _, page := range a.pages {
 		if page[len(page)-1].seq <= q.After {
 			continue
@@ -104,7 +101,7 @@ func (a *memoryAudit) find(q *RecordQuery, limit int) (found []Record) {
 				return found
 			}
 			if r.seq > q.After && (q.Key == "" || q.Key == r.key()) {
-				found = append(found, r.record())
+				found = append(found, r.record(epoch))
 			}
 		}
 	}
@@ -118,8 +115,8 @@ func (j *MemoryJournal) Append(ctx context.Context, records ...Record) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.written = time.Now()
-	j.audit.append(j.written, "", wholeLines(records))
+	at := j.stamp(time.Now())
+	j.audit.append(at.Sub(j.epoch), "", wholeLines(records))
 	return nil
 }
 
@@ -130,5 +127,5 @@ func (j *MemoryJournal) Records(ctx context.Context, q RecordQuery) ([]Record, e
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.audit.find(&q, cmp.Or(max(q.Limit, 0), 1000)), nil
+	return j.audit.find(&q, j.epoch, cmp.Or(max(q.Limit, 0), 1000)), nil
 }

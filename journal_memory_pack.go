@@ -6,56 +6,134 @@ import (
 	"time"
 )
 
-// packed is an entry in a [MemoryJournal], as one text: a few thousand entries of
-// thirty texts each would be what a garbage collector is busy with. It does not
-// change; a write makes another one.
-type packed string
-
-// packedHead is what the journal reads without unpacking.
-type packedHead struct {
+// packed is an entry in a [MemoryJournal]: what the journal itself looks at, and the
+// rest as two texts. A few thousand entries of thirty texts each would be what a garbage
+// collector is busy with.
+type packed struct {
 	state            State
 	token, serial    uint64
+	generation       int
 	created, updated time.Duration // since the journal's first write
 	due              time.Duration
+	about            string // what records say of the call, too: they share it
+	rest             string
 }
 
-const packedHeadLen = 1 + 5*8
+// version is the zero one of nil.
+func (p *packed) version() Version {
+	if p == nil {
+		return Version{}
+	}
+	return Version{p.token, p.state}
+}
 
-func (p packed) state() State { return State(p[0]) }
+// overdue says whether somebody should have looked at the entry, at an instant.
+func (p *packed) overdue(at time.Duration) bool { return p.due > 0 && at-p.updated >= p.due }
 
-func (p packed) head() packedHead {
-	return packedHead{
-		state: p.state(), token: p.word(1), serial: p.word(9),
-		created: time.Duration(p.word(17)), updated: time.Duration(p.word(25)), due: time.Duration(p.word(33)),
+// become takes over what e says. The texts are made in a scratch buffer, which is
+// returned for the next; that about the call is mostly there already.
+func (p *packed) become(e *Entry, scratch []byte) []byte {
+	p.state, p.token, p.generation, p.due = e.State, e.Token, e.Generation, e.Due
+	text := appendAbout(scratch[:0], e)
+	n := len(text)
+	if p.about != string(text) {
+		p.about = string(text)
+	}
+	text = appendRest(text, e)
+	p.rest = string(text[n:])
+	return text
+}
+
+// entry unpacks all but the instants. What it returns is the caller's own.
+func (p *packed) entry() (e Entry) {
+	readAbout(p.about, &e)
+	readRest(p.rest, &e)
+	e.State, e.Token, e.Generation, e.Due = p.state, p.token, p.generation, p.due
+	return e
+}
+
+// call is the entry as far as queries and records go.
+func (p *packed) call() (e Entry) {
+	readAbout(p.about, &e)
+	e.State, e.Generation = p.state, p.generation
+	return e
+}
+
+// callTexts are those of what an entry says of the call, the key first.
+func (e *Entry) callTexts() [16]*string {
+	s := &e.Scope
+	return [...]*string{
+		&e.Key, &e.Group, &e.Tool, &e.Source, &e.ToolVersion, &e.SchemaDigest, &e.CallID, &e.Owner,
+		&s.Tenant, &s.Principal, &s.Session, &s.Turn, &s.Run, &s.Step, &s.Model, &s.PromptVersion,
 	}
 }
 
-func (p packed) word(at int) uint64 {
-	var b [8]byte
-	copy(b[:], p[at:])
-	return binary.LittleEndian.Uint64(b[:])
+func appendAbout(dst []byte, e *Entry) []byte {
+	for _, s := range e.callTexts() {
+		dst = appendText(dst, *s)
+	}
+	return append(dst, e.Digest[:]...)
 }
 
-func (h *packedHead) version() Version { return Version{h.token, h.state} }
+// readAbout reads what appendAbout wrote. The texts are parts of that one.
+func readAbout(text string, e *Entry) {
+	r := unpacker{text}
+	for _, s := range e.callTexts() {
+		*s = r.string()
+	}
+	copy(e.Digest[:], r.take(len(e.Digest)))
+}
 
-// overdue says whether somebody should have looked at the entry, at an instant.
-func (h *packedHead) overdue(at time.Duration) bool { return h.due > 0 && at-h.updated >= h.due }
+// keyIn is the key in what appendAbout wrote.
+func keyIn(text string) string {
+	r := unpacker{text}
+	return r.string()
+}
 
-func (h *packedHead) append(dst []byte) []byte {
-	dst = append(dst, byte(h.state))
-	for _, n := range [...]uint64{h.token, h.serial, uint64(h.created), uint64(h.updated), uint64(h.due)} {
-		dst = binary.LittleEndian.AppendUint64(dst, n)
+func appendRest(dst []byte, e *Entry) []byte {
+	dst = appendText(appendText(dst, string(e.Code)), e.Linked)
+	dst = append(append(dst, e.ApprovalDigest[:]...), byte(e.Effect), byte(e.Risk))
+	for _, n := range [...]int64{int64(e.Attempts), int64(e.Checks), int64(e.Quiet)} {
+		dst = binary.AppendVarint(dst, n)
+	}
+	dst = appendBool(dst, e.Sealed)
+	dst = appendBytes(appendBytes(dst, e.Args), e.Result)
+	if dst = appendBool(dst, e.Approval != nil); e.Approval != nil {
+		dst = appendApproval(dst, e.Approval)
 	}
 	return dst
 }
 
-// texts are those of an entry, the key first.
-func (e *Entry) texts() [18]*string {
-	s := &e.Scope
-	return [...]*string{
-		&e.Key, &e.Group, &e.Tool, &e.Source, &e.ToolVersion, &e.SchemaDigest, &e.CallID, (*string)(&e.Code), &e.Linked, &e.Owner,
-		&s.Tenant, &s.Principal, &s.Session, &s.Turn, &s.Run, &s.Step, &s.Model, &s.PromptVersion,
+// readRest reads what appendRest wrote. It makes texts of its own: parts would keep
+// arguments and results of any size from being collected.
+func readRest(text string, e *Entry) {
+	r := unpacker{text}
+	e.Code, e.Linked = Code(strings.Clone(r.string())), strings.Clone(r.string())
+	copy(e.ApprovalDigest[:], r.take(len(e.ApprovalDigest)))
+	e.Effect, e.Risk = Effect(r.take(1)[0]), Risk(r.take(1)[0])
+	e.Attempts, e.Checks, e.Quiet = int(r.int()), int(r.int()), time.Duration(r.int())
+	e.Sealed = r.bool()
+	e.Args, e.Result = r.bytes(), r.bytes()
+	if r.bool() {
+		e.Approval = r.approval()
 	}
+}
+
+func appendApproval(dst []byte, a *Approval) []byte {
+	for _, s := range [...]string{a.By, a.Why, a.SchemaDigest, a.ToolVersion, a.Policy} {
+		dst = appendText(dst, s)
+	}
+	return appendBool(appendBool(append(dst, a.Digest[:]...), a.Edited), a.Doubt)
+}
+
+func (r *unpacker) approval() *Approval {
+	a := new(Approval)
+	for _, s := range [...]*string{&a.By, &a.Why, &a.SchemaDigest, &a.ToolVersion, &a.Policy} {
+		*s = strings.Clone(r.string())
+	}
+	copy(a.Digest[:], r.take(len(a.Digest)))
+	a.Edited, a.Doubt = r.bool(), r.bool()
+	return a
 }
 
 func appendText(dst []byte, s string) []byte {
@@ -80,36 +158,11 @@ func appendBool(dst []byte, b bool) []byte {
 	return append(dst, 0)
 }
 
-// appendEntry appends all of e but what the head has and what the store stamps.
-func appendEntry(dst []byte, e *Entry) []byte {
-	for _, s := range e.texts() {
-		dst = appendText(dst, *s)
-	}
-	dst = append(append(dst, e.Digest[:]...), e.ApprovalDigest[:]...)
-	dst = append(dst, byte(e.Effect), byte(e.Risk))
-	for _, n := range [...]int64{int64(e.Generation), int64(e.Attempts), int64(e.Checks), int64(e.Quiet)} {
-		dst = binary.AppendVarint(dst, n)
-	}
-	dst = appendBool(dst, e.Sealed)
-	dst = appendBytes(appendBytes(dst, e.Args), e.Result)
-	if dst = appendBool(dst, e.Approval != nil); e.Approval != nil {
-		dst = appendApproval(dst, e.Approval)
-	}
-	return dst
-}
-
-func appendApproval(dst []byte, a *Approval) []byte {
-	for _, s := range [...]string{a.By, a.Why, a.SchemaDigest, a.ToolVersion, a.Policy} {
-		dst = appendText(dst, s)
-	}
-	return appendBool(appendBool(append(dst, a.Digest[:]...), a.Edited), a.Doubt)
-}
-
-// unpacker reads what appendEntry wrote. Its texts are parts of the packed one.
-type unpacker struct{ text packed }
+// unpacker reads what the functions above wrote.
+type unpacker struct{ text string }
 
 func (r *unpacker) take(n int) string {
-	s := string(r.text[:n])
+	s := r.text[:n]
 	r.text = r.text[n:]
 	return s
 }
@@ -140,80 +193,3 @@ func (r *unpacker) int() int64 {
 }
 
 func (r *unpacker) bool() bool { return r.take(1)[0] != 0 }
-
-// call reads what the entry says of the tool and the call, and its texts.
-func (r *unpacker) call(e *Entry) {
-	for _, s := range e.texts() {
-		*s = r.string()
-	}
-	copy(e.Digest[:], r.take(len(e.Digest)))
-	copy(e.ApprovalDigest[:], r.take(len(e.ApprovalDigest)))
-	e.Effect, e.Risk = Effect(r.take(1)[0]), Risk(r.take(1)[0])
-}
-
-func (r *unpacker) rest(e *Entry) {
-	e.Generation, e.Attempts, e.Checks = int(r.int()), int(r.int()), int(r.int())
-	e.Quiet, e.Sealed = time.Duration(r.int()), r.bool()
-	e.Args, e.Result = r.bytes(), r.bytes()
-	if r.bool() {
-		e.Approval = r.approval()
-	}
-}
-
-func (r *unpacker) approval() *Approval {
-	a := new(Approval)
-	for _, s := range [...]*string{&a.By, &a.Why, &a.SchemaDigest, &a.ToolVersion, &a.Policy} {
-		*s = strings.Clone(r.string())
-	}
-	copy(a.Digest[:], r.take(len(a.Digest)))
-	a.Edited, a.Doubt = r.bool(), r.bool()
-	return a
-}
-
-// key is the entry's.
-func (p packed) key() string {
-	r := unpacker{p[packedHeadLen:]}
-	return r.string()
-}
-
-// generation is the entry's.
-func (p packed) generation() int {
-	var e Entry
-	r := unpacker{p[packedHeadLen:]}
-	r.call(&e)
-	return int(r.int())
-}
-
-// call is the entry as far as records are about it.
-func (p packed) call() (e Entry) {
-	r := unpacker{p[packedHeadLen:]}
-	r.call(&e)
-	return e
-}
-
-// smallEntry is how long a packed entry may be for a part of it to keep the whole.
-const smallEntry = 1 << 10
-
-// about is as much of the entry as call reads, or all of a small one. It does not
-// keep arguments and results of any size from being collected.
-func (p packed) about() packed {
-	if len(p) <= smallEntry {
-		return p
-	}
-	r := unpacker{p[packedHeadLen:]}
-	r.call(new(Entry))
-	return packed(strings.Clone(string(p[:len(p)-len(r.text)])))
-}
-
-// entry unpacks all but the instants. What it returns is the caller's own, and no part
-// of p unless that is small.
-func (p packed) entry() (e Entry) {
-	about := p.about()
-	r := unpacker{about[packedHeadLen:]}
-	r.call(&e)
-	r.text = p[len(about)-len(r.text):]
-	r.rest(&e)
-	h := p.head()
-	e.State, e.Token, e.Due = h.state, h.token, h.due
-	return e
-}

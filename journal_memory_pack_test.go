@@ -32,7 +32,8 @@ func TestPackedEntries(t *testing.T) {
 			Quiet: time.Duration(rapid.Int64().Draw(rt, "quiet")), Sealed: rapid.Bool().Draw(rt, "sealed"),
 			Args: bytes(rt, "args"), Result: bytes(rt, "result"),
 		}
-		for _, s := range e.texts() {
+		texts := e.callTexts()
+		for _, s := range append(texts[:], (*string)(&e.Code), &e.Linked) {
 			*s = rapid.StringN(0, 200, -1).Draw(rt, "text")
 		}
 		copy(e.Digest[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(rt, "digest"))
@@ -44,15 +45,28 @@ func TestPackedEntries(t *testing.T) {
 				Policy: text.Draw(rt, "policy"), Digest: e.ApprovalDigest, Edited: rapid.Bool().Draw(rt, "edited"), Doubt: rapid.Bool().Draw(rt, "doubt"),
 			}
 		}
-		h := packedHead{state: e.State, token: e.Token, serial: rapid.Uint64().Draw(rt, "serial"), created: -1, updated: 1 << 62, due: e.Due}
-		p := packed(appendEntry(h.append(nil), &e))
-		assert.Equal(rt, h, p.head())
+		p := packed{about: rapid.String().Draw(rt, "what was there"), rest: "another"}
+		p.become(&e, nil)
 		assert.Equal(rt, e, p.entry())
-		assert.Equal(rt, e.Key, p.key())
-		call := p.call()
-		assert.Equal(rt, recordAbout(&e, 0, "").Scope, call.Scope)
-		assert.Equal(rt, []any{e.Key, e.CallID, e.Digest, e.Tool}, []any{call.Key, call.CallID, call.Digest, call.Tool})
+		assert.Equal(rt, e.Key, keyIn(p.about))
+		said := recordAbout(&e, 0, "")
+		said.Token = 0 // which lines have
+		assert.Equal(rt, said, recordAbout(new(p.call()), 0, ""))
 	})
+}
+
+// What is written again says mostly the same of the call: it is not kept twice.
+func TestWhatAnEntrySaysOfTheCallIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	e, p := Entry{Key: "k", Tool: "refund", State: StatePending}, new(packed)
+	p.become(&e, nil)
+	was := p.about
+	e.State, e.Result, e.Code, e.Attempts = StateSucceeded, []byte("{}"), CodeAttemptTimeout, 2
+	p.become(&e, nil)
+	assert.Same(t, unsafe.StringData(was), unsafe.StringData(p.about))
+	e.CallID = "tc_2"
+	p.become(&e, nil)
+	assert.Equal(t, "tc_2", p.entry().CallID)
 }
 
 // What was large and is written over goes, whatever there still is of it.
@@ -72,16 +86,17 @@ func TestALargeEntryIsNotKeptByItsParts(t *testing.T) {
 		require.True(t, ok)
 		was = e.Version()
 		p, _ := j.find("k")
-		return weakly.Make(unsafe.StringData(string(p)))
+		return weakly.Make(unsafe.StringData(p.rest))
 	}
 	kept := map[string]weakly.Pointer[byte]{"by a line of the audit": write(line{}, line{whole: &Record{Key: "k"}}, line{})}
 	kept["by what was read"] = write()
 	read, err := j.Scan(ctx, Query{Key: "k"})
 	require.NoError(t, err)
-	kept["by its key, when taken"] = write()
+	kept["by what was taken"] = write()
 	taken, err := j.Take(ctx, 1, time.Hour)
 	require.NoError(t, err)
 	require.Len(t, taken, 1)
+	write()
 	runtime.GC()
 	for how, p := range kept {
 		assert.Nil(t, p.Value(), how)
