@@ -70,11 +70,11 @@ func hashParts(parts ...string) string {
 	return hashed(appendParts(room[:0], parts...))
 }
 
-// hashWith is hashParts with the digest's text as the last part.
+// hashWith is hashParts with the digest as the last part.
 func hashWith(d *Digest, parts ...string) string {
 	var room [512]byte
-	text := binary.BigEndian.AppendUint32(appendParts(room[:0], parts...), 2*sha256.Size)
-	return hashed(hex.AppendEncode(text, d[:]))
+	text := binary.BigEndian.AppendUint32(appendParts(room[:0], parts...), sha256.Size)
+	return hashed(append(text, d[:]...))
 }
 
 // appendParts appends each part after its length, so that no two lists collide.
