@@ -50,14 +50,14 @@ func (c *Catalogue) appendSeconds(dst []byte, s int64) []byte {
 		unit    unit
 		seconds int64
 	}{{day, 86400}, {hour, 3600}, {minute, 60}, {second, 1}} {
-		n := s / u.seconds
-		if s %= u.seconds; n == 0 {
+		if s < u.seconds {
 			continue
 		}
 		if len(dst) > start {
 			dst = append(dst, c.marks.unitGap...)
 		}
-		dst = c.appendUnit(dst, n, u.unit)
+		dst = c.appendUnit(dst, s/u.seconds, u.unit)
+		s %= u.seconds
 	}
 	return dst
 }
