@@ -103,10 +103,10 @@ func (c *call) last() *attempt { return c.current.Load() }
 type failure struct {
 	diagnosis
 	outcome  Outcome // of the attempt itself
+	control  bool    // err is the host's control flow
 	err      error
 	args     *mismatch // what is wrong with the arguments; see faults
 	adopted  *Envelope // an inner guard's answer
-	control  bool      // err is the host's control flow
 	incident string
 	known    *codeRow // see row
 }
