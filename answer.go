@@ -82,7 +82,7 @@ func (c *call) answerFailure(e *Envelope) {
 		Example: f.faults().example, Incident: f.incident,
 	}
 	e.Error.Violations, e.Error.More = c.violationsIn(e.words)
-	if c.outcome == OutcomeUnknown && !c.guard.info.repeatable(c.began) {
+	if c.outcome == OutcomeUnknown && !c.safeAgain() {
 		e.Error.RetryAfter = 0 // no wait makes it right to send it again
 	}
 	if e.Error.RetryAfter > 0 {

@@ -14,6 +14,8 @@ const (
 	// Idempotent tools reach the same state when run twice with the same arguments.
 	Idempotent
 	// IdempotentByKey tools pass [Key] to a downstream that honours it for Info.KeyTTL.
+	// The attempts of a call have one key; that a further call has it, too, wants
+	// Scope.Run and Scope.Step, or Scope.Session with [Sessions] or a [Journal].
 	IdempotentByKey
 	// NonIdempotent tools act every time they run.
 	NonIdempotent

@@ -58,6 +58,25 @@ func (c *call) makeKey() string {
 	return randomKey()
 }
 
+// keyLasts says that the next identical call has this one's key, or takes it over: the
+// host has named the work, or the journal or the conversation remembers it.
+func (c *call) keyLasts() bool {
+	named := c.scope.stepped()
+	switch {
+	case c.lender() != nil:
+		return c.lender().call.keyLasts()
+	case c.inJournal() && c.outer != nil && (named || c.rare != nil && c.rare.beside) && !c.outer.call.keyLasts():
+		return false // its name in the journal is made from the outer one's
+	}
+	return named || c.scope.Session != "" && (c.session != nil || c.inJournal())
+}
+
+// safeAgain says that the model may send the call again, whatever became of it.
+func (c *call) safeAgain() bool {
+	i := &c.guard.info
+	return i.repeatable(c.began) && (i.Effect != IdempotentByKey || c.keyLasts())
+}
+
 func randomKey() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

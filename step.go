@@ -13,7 +13,7 @@ const longWait = 5 * time.Minute
 // send the same call again. The more certain thing goes first: what is done is
 // done; what may be done must not be repeated; then what the code says.
 func (c *call) step() (step prompts.Step, resend bool) {
-	f, info := c.failure, &c.guard.info
+	f := c.failure
 	switch {
 	case f.Code == CodeControlFlow:
 		return prompts.StepLeaveToHost, false
@@ -29,16 +29,25 @@ func (c *call) step() (step prompts.Step, resend bool) {
 		return c.stepAfterNothing()
 	case f.Code == CodeAborted:
 		return prompts.StepFinalRefusal, false
-	case !info.repeatable(c.began) && len(info.VerifyWith) > 0:
-		return prompts.StepVerifyUnknown, false
-	case !info.repeatable(c.began) && c.looksAfter():
-		return prompts.StepParkedUnknown, false
-	case !info.repeatable(c.began):
-		return prompts.StepAskCheckUnknown, false
+	case !c.safeAgain():
+		return c.stepAfterDoubt(), false
 	case f.row().resend && f.RetryAfter <= longWait:
 		return prompts.StepRepeatSafeUnknown, true
 	default:
 		return prompts.StepTellUserUnknown, false
+	}
+}
+
+// stepAfterDoubt chooses the step where nobody knows whether the call took effect, and
+// it must not be repeated.
+func (c *call) stepAfterDoubt() prompts.Step {
+	switch {
+	case len(c.guard.info.VerifyWith) > 0:
+		return prompts.StepVerifyUnknown
+	case c.looksAfter():
+		return prompts.StepParkedUnknown
+	default:
+		return prompts.StepAskCheckUnknown
 	}
 }
 
