@@ -135,9 +135,10 @@ func (s *session) examine(key callKey, batch uint16, g *Guard, now time.Time) lo
 	}
 	switch {
 	case seen.same >= p.Repeats || seen.all >= p.Tries || seen.last != nil && seen.last.refused && seen.last == s.back(0):
-		return loop{code: CodeLoopDetected, step: seen.step(p), count: seen.all}
+		return seen.against(seen.same >= p.Repeats || seen.same == seen.all)
 	case s.goesOn(key, batch, p.Cycles, now):
-		return loop{code: CodeLoopDetected, step: seen.step(p), count: p.Cycles}
+		seen.all = p.Cycles
+		return seen.against(true)
 	}
 	return loop{}
 }
@@ -154,10 +155,10 @@ func (s *session) examinePoll(p *Poll, seen *repeats, now time.Time) loop {
 
 // repeats is what the history says about identical calls.
 type repeats struct {
-	same    int // in a row, with the identical answer
-	all     int
-	refused bool // one of them, already
-	last    *pastCall
+	same     int // in a row, with the identical answer
+	all      int
+	refusals int // how many of them were refused already
+	last     *pastCall
 }
 
 // repeats counts the identical calls since something else was changed. Those of the
@@ -177,7 +178,9 @@ func (s *session) repeats(key callKey, batch uint16, now time.Time) (r repeats) 
 		case r.last == nil:
 			r.last = p
 		}
-		r.refused = r.refused || p.refused
+		if p.refused {
+			r.refusals++
+		}
 		if r.same == r.all && p.answer == r.last.answer {
 			r.same++
 		}
@@ -189,16 +192,21 @@ func (s *session) repeats(key callKey, batch uint16, now time.Time) (r repeats) 
 // with says that a call was in the same message.
 func (p *pastCall) with(batch uint16) bool { return p.batch == batch && batch != 0 }
 
-// step escalates: use what you have, or think again; after a refusal, stop.
-func (r *repeats) step(p *LoopPolicy) prompts.Step {
-	switch {
-	case r.refused:
-		return prompts.StepStopDirective
-	case r.same >= p.Repeats && r.last.code == "":
-		return prompts.StepUseKnownResult
-	default:
-		return prompts.StepChangePlan
+// against is what there is against one more. Whoever has got the answer, always the
+// same one, is told to use it, however often: that is no failure. Otherwise it escalates:
+// think again; after a refusal, stop.
+func (r *repeats) against(same bool) loop {
+	l := loop{code: CodeLoopDetected, step: prompts.StepChangePlan, count: r.all}
+	switch good := r.last != nil && r.last.code == ""; {
+	case good && same:
+		l.step = prompts.StepUseKnownResult
+		if l.count -= r.refusals; l.count < 2 {
+			l.count = 0 // it needs no number
+		}
+	case !good && r.refusals > 0:
+		l.step = prompts.StepStopDirective
 	}
+	return l
 }
 
 // A cycle has two calls at least: with one it is a repeat.

@@ -60,3 +60,43 @@ func TestArgumentsThatAreRefusedAlike(t *testing.T) {
 		})
 	}
 }
+
+// A model that keeps on asking for what it has is told so every time. It is not told that
+// its calls have led nowhere and that it must not claim success: the first one succeeded.
+func TestWhatSucceededIsNotToldAsFutile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		effect toolguard.Effect
+		args   []string
+		fails  bool
+	}{
+		"a read":          {effect: toolguard.ReadOnly, args: []string{`{}`}},
+		"a write":         {effect: toolguard.NonIdempotent, args: []string{`{}`}},
+		"reads in turns":  {effect: toolguard.ReadOnly, args: []string{`{"n":1}`, `{"n":2}`}},
+		"writes in turns": {effect: toolguard.NonIdempotent, args: []string{`{"n":1}`, `{"n":2}`}},
+		"a refusal":       {effect: toolguard.ReadOnly, args: []string{`{}`}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tool := countedTool(c.effect, "done")
+			if c.fails {
+				tool = failingTool(c.effect, toolguard.Business("Closed on Sundays."))
+			}
+			g := guardOf(t, tool, oneTry(sessionsOf(t, toolguard.SessionPolicy{})))
+			refused := 0
+			for i := range 8 * len(c.args) {
+				env := send(turn("1"), g, c.args[i%len(c.args)])
+				if env.OK || env.Error.Code != toolguard.CodeLoopDetected {
+					continue
+				}
+				refused++
+				if !c.fails {
+					assert.Contains(t, env.Suggestion, "You already have its result", "refusal %d", refused)
+				} else if refused > 1 {
+					assert.Contains(t, env.Suggestion, "have led nowhere", "refusal %d", refused)
+				}
+			}
+			assert.Greater(t, refused, 3)
+		})
+	}
+}
