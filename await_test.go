@@ -55,7 +55,7 @@ func TestNoTimerOutlivesACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, err := New(Action(Info{Name: "tool"}, func(context.Context, struct{}) error { return nil }), nil)
 		require.NoError(t, err)
-		c := g.open(t.Context(), Call{}, nil)
+		c := g.open(t.Context(), Call{}, nil, nil)
 		c.current.Store(&attempt{call: c, limit: time.Second})
 		w := c.watch()
 		w.stop()
@@ -90,7 +90,7 @@ func TestARetryThatStartsAfterTheBudgetIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, err := New(Action(Info{Name: "tool"}, func(context.Context, struct{}) error { return nil }), nil)
 		require.NoError(t, err)
-		c := g.open(t.Context(), Call{}, nil)
+		c := g.open(t.Context(), Call{}, nil, nil)
 		a := &attempt{call: c, number: 2, limit: time.Minute}
 		a.Init(t.Context())
 		time.Sleep(g.opts.Timeout.Budget)

@@ -129,8 +129,8 @@ func (f *failure) faults() *mismatch {
 
 var noFaults mismatch
 
-// open starts the accounts of a call.
-func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
+// open starts the accounts of a call, or of one that goes on with an entry.
+func (g *Guard) open(ctx context.Context, in Call, v *via, resumed *Entry) *call {
 	if ctx == nil {
 		ctx = context.Background() // a host's slip must not cost it the process
 	}
@@ -141,6 +141,9 @@ func (g *Guard) open(ctx context.Context, in Call, v *via) *call {
 		guard: g, ctx: ctx, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx), waiting: WaitingFrom(ctx), memory: &noMemory,
 		id: in.ID, locale: in.Locale, written: in.Args, truncated: in.Truncated,
 		began: time.Now(),
+	}
+	if resumed != nil {
+		c.rarely().resumed = resumed
 	}
 	if v != nil {
 		c.began, v.written = v.began, in.Tool

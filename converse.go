@@ -27,7 +27,7 @@ type memory struct {
 // noMemory is for calls without a conversation. Nothing writes to it.
 var noMemory memory
 
-// meet finds the conversation the call belongs to, and counts the call. A guard
+// meet finds the conversation the call belongs to, and counts the model's call. A guard
 // inside another one of the same tool leaves that to the outer one.
 func (c *call) meet() {
 	s := c.guard.opts.Sessions.at(c.scope, c.began)
@@ -39,7 +39,9 @@ func (c *call) meet() {
 	defer s.mu.Unlock()
 	s.enter(c.scope.Turn)
 	c.turns, c.turnNo, c.startedAt = s.turns, s.turnNo, s.changes
-	c.all, c.ofTool = s.admit(c.guard.args.identity)
+	if c.resumed() == nil { // it is the host's, not the model's
+		c.all, c.ofTool = s.admit(c.guard.args.identity)
+	}
 }
 
 // batch is the number of the batch the call is of; 0 if it is of none.

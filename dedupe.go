@@ -54,13 +54,13 @@ type shared struct {
 	failure *failure
 	outcome Outcome
 	source  *Degraded
-	notes   []Note // about the result, not the arguments or the conversation
+	notes   []Note // about the result, not the arguments, the call or the conversation
 }
 
 // share copies what the call came to: each caller may do with its own answer
 // what it likes.
 func (c *call) share() shared {
-	s := shared{id: c.id, key: c.keyIfMade(), outcome: c.outcome, source: c.source(), notes: slices.Clone(c.notes[c.argNotes:c.ownNotes])}
+	s := shared{id: c.id, key: c.keyIfMade(), outcome: c.outcome, source: c.source(), notes: ofResult(c.notes[c.argNotes:c.ownNotes])}
 	if c.failure != nil {
 		f := *c.failure
 		s.failure = &f
@@ -68,6 +68,11 @@ func (c *call) share() shared {
 		s.result = c.result.clone()
 	}
 	return s
+}
+
+// ofResult leaves out the note that the call ran in addition: nobody else's did.
+func ofResult(notes []Note) []Note {
+	return slices.DeleteFunc(slices.Clone(notes), func(n Note) bool { return n.Kind == prompts.NoteEarlierSuccess })
 }
 
 // take makes another call's answer this one's.

@@ -32,7 +32,7 @@ func TestPatienceIsLostBeforeTheEventsAreTold(t *testing.T) {
 				require.NoError(t, err)
 				e := g.events
 				e.stuck.Store(tt.stuck)
-				c := g.open(t.Context(), Call{}, nil)
+				c := g.open(t.Context(), Call{}, nil, nil)
 				c.refuse(CodeShuttingDown, 0)
 				c.current.Store(&attempt{call: c})
 				var events telling

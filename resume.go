@@ -66,8 +66,8 @@ func (j *journaling) find(ctx context.Context, limit time.Duration, key string) 
 func (g *Guard) resume(ctx context.Context, e Entry, v *via, err error) Envelope {
 	scope := e.Scope
 	scope.Turn = "" // the conversation is further on, and must not be taken back
-	c := g.open(WithScope(ctx, scope), Call{Tool: e.Tool, ID: e.CallID, Args: e.Args}, v)
-	c.rarely().resumed, c.rarely().lost = &e, err
+	c := g.open(WithScope(ctx, scope), Call{Tool: e.Tool, ID: e.CallID, Args: e.Args}, v, &e)
+	c.rare.lost = err
 	return c.run()
 }
 

@@ -106,3 +106,40 @@ func TestResumingIsNoRepeat(t *testing.T) {
 	again := refundOf(inTurn("1"), g, "A")
 	assert.Contains(t, noteKinds(again), toolguard.NoteKind("replayed"), "what was resumed is what the model asked for")
 }
+
+// A repeat of what was run in addition is not run in addition itself, and does not say so.
+func TestARepeatInATurnDoesNotSayThatItRan(t *testing.T) {
+	t.Parallel()
+	for name, turn := range map[string]string{"the same turn": "2", "none, which is the same": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := new(bank)
+			g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{
+				Journal: toolguard.NewMemoryJournal(), Sessions: sessionsOf(t, toolguard.SessionPolicy{}),
+			})
+			require.True(t, refundOf(inTurn("1"), g, "A").OK)
+			assert.Equal(t, []toolguard.NoteKind{"earlier_success"}, noteKinds(refundOf(inTurn("2"), g, "A")))
+			assert.Equal(t, []toolguard.NoteKind{"replayed"}, noteKinds(refundOf(inTurn(turn), g, "A")))
+			assert.Equal(t, 2, b.count())
+		})
+	}
+}
+
+// A host that looks again and again what became of a call uses up none of the model's calls.
+func TestResumingIsNoCallOfTheModels(t *testing.T) {
+	t.Parallel()
+	b, j := new(bank), toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{
+		Journal: j, Approver: pendingDesk(), Sessions: sessionsOf(t, toolguard.SessionPolicy{}), Loop: toolguard.LoopPolicy{ToolCalls: 2, NoteAfter: 1, TurnCalls: 3},
+	})
+	key := refundOf(inTurn("1"), g, "A").Key
+	for range 5 {
+		assert.Equal(t, toolguard.CodeApprovalPending, codeOf(g.Resume(t.Context(), key)))
+	}
+	other := refundOf(inTurn("1"), g, "B")
+	assert.Equal(t, toolguard.CodeApprovalPending, codeOf(other))
+	assert.Equal(t, []toolguard.NoteKind{"many_calls"}, noteKinds(other), "the second")
+	assert.Equal(t, toolguard.CodeLimitReached, codeOf(refundOf(inTurn("1"), g, "C")), "the third")
+	decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove})
+	assert.True(t, g.Resume(t.Context(), key).OK)
+}

@@ -119,7 +119,7 @@ func (b *Toolbox) do(ctx context.Context, in Call, v via) Envelope {
 		return unmade(in)
 	}
 	guard := b.lookUp(ctx, in.Tool, &v)
-	return guard.open(ctx, in, &v).run()
+	return guard.open(ctx, in, &v, nil).run()
 }
 
 // offered returns the tools that may run now.

@@ -198,7 +198,7 @@ func (g *Guard) Do(ctx context.Context, in Call) Envelope {
 	if g == nil || g.body.Load() == nil {
 		return unmade(in)
 	}
-	return g.open(ctx, in, nil).run()
+	return g.open(ctx, in, nil, nil).run()
 }
 
 // run answers the call.
