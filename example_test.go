@@ -203,20 +203,28 @@ func ExampleKey() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	charge := func(ctx context.Context, in RefundIn) (json.RawMessage, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.pay.example/refunds", nil)
+	type Refund struct {
+		ID string `json:"id"`
+	}
+	charge := func(ctx context.Context, in RefundIn) (r Refund, err error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.pay.example/refunds/"+url.PathEscape(in.OrderID), nil)
 		if err != nil {
-			return nil, toolguard.NotStarted(err)
+			return r, toolguard.NotStarted(err)
 		}
 		resp, err := client.Do(req)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
 		defer resp.Body.Close()
 		if err := httpguard.CheckResponse(resp); err != nil {
-			return nil, err
+			return r, err
 		}
-		return httpguard.ReadAll(resp.Body, 1<<20)
+		text, err := httpguard.ReadAll(resp.Body, 1<<20)
+		if err != nil {
+			return r, err
+		}
+		err = json.Unmarshal(text, &r) // a page of HTML is no refund
+		return r, err
 	}
 	tool := toolguard.Func(toolguard.Info{
 		Name: "refund", Effect: toolguard.IdempotentByKey, KeyTTL: 24 * time.Hour,

@@ -35,8 +35,9 @@ type Options struct {
 	// Journal remembers side effects over calls and processes. Without one a
 	// conversation does, as long as Sessions keep it.
 	Journal Journal
-	// Approver is asked before calls run that Approval is about. Without a Journal,
-	// what it leaves open is kept in memory.
+	// Approver is asked before calls run that Approval is about. One that answers
+	// ApprovalPending wants a Journal: without one what it leaves open is kept in
+	// memory, where no [Decide] reaches it, and waits until it expires.
 	Approver Approver
 	// NeedsApproval says of the calls Approval is about which need one; if nil, all.
 	// Where it fails, they do.

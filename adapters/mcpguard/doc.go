@@ -4,7 +4,7 @@
 //
 // # Server
 //
-// [Server] returns receiving middleware. Every call of every tool of the server
+// [Guards.Server] returns receiving middleware. Every call of every tool of the server
 // is then guarded: a handler that panics, hangs or returns an error ends in an
 // envelope, which is the result's text with IsError set.
 //

@@ -16,10 +16,13 @@ import (
 
 // The code of docs/side-effects.md, in its order.
 
+// snippet: once_input
 type refundIn struct {
 	Order string `json:"order"`
 	Cents int    `json:"cents"`
 }
+
+// end snippet
 
 // bankService is what a host has: a service that books under a reference.
 type bankService map[string]string

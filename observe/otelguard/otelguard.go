@@ -4,7 +4,7 @@
 //	observer, err := otelguard.New(nil) // the global providers
 //	…
 //	box, err := toolguard.NewToolbox(&toolguard.ToolboxOptions{Options: toolguard.Options{Observer: observer}}, tools...)
-//	err = observer.Watch(box)
+//	stop, err := observer.Watch(box)
 //
 // Each call is a span execute_tool {tool} by the semantic conventions for
 // generative AI, each attempt a child of it, and what was decided between them is
