@@ -94,6 +94,7 @@ func (c *call) answerFailure(e *Envelope) {
 	if c.advice.step != "" {
 		v.Count, v.Wait = c.advice.count, c.advice.wait
 	}
+	v.Told = e.Error.Quote != "" || f.Message != ""
 	b = e.words.AppendStep(b, step, &v)
 	text := string(b)
 	e.Error.Message, e.Suggestion = text[:n], text[n:]
@@ -145,7 +146,7 @@ func (c *call) vars(v *prompts.Vars) {
 	v.Tool, v.Name, v.Incident = c.toolName(), f.field, f.incident
 	v.Contact, v.Timeout = c.guard.opts.Render.Contact, c.timeAllowed()
 	v.Wait, v.Missing = f.RetryAfter, c.missing()
-	v.Alternatives, v.Verify = info.Alternatives, info.VerifyWith
+	v.Alternatives, v.Verify, v.Reads = info.Alternatives, info.VerifyWith, info.Effect == ReadOnly
 	if f.status > 0 {
 		v.Status = strconv.Itoa(f.status)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolguard-go/toolguard/internal/digest"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
-	"github.com/toolguard-go/toolguard/prompts"
 )
 
 // approved asks whether the call may run, where somebody has to say so. Whatever
@@ -211,12 +210,12 @@ func (c *call) edit(a Answer) bool {
 	}
 	adopted := c.adoptEdited(a.Args)
 	c.decidedBy(a) // the line is on what was adopted
+	c.noteEdited(a.Args)
 	if !adopted || !c.injectKey() || !c.matched() || !c.authorized() || !c.checked() {
 		return false
 	}
 	c.ledger.approval = c.approval(a.By, a.Why)
 	c.ledger.approval.Edited = true
-	c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited})
 	return true
 }
 

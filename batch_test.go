@@ -515,7 +515,7 @@ func TestSummary(t *testing.T) {
 		"- order (c1): There is no order A-17.",
 		"- pay (c2): The call to pay failed for an unknown reason. It may or may not have taken effect.",
 		"- nowhere (c3): There is no tool named nowhere.",
-		"Answer from the calls that succeeded, say what is missing and why, and do not invent it.",
+		"Do first what the suggestions of the failed calls say. Then answer from the calls that succeeded, say what is missing and why, and do not invent it.",
 	}, "\n"), box.DoAll(t.Context(), calls).Summary())
 
 	for i := range calls {
@@ -527,12 +527,12 @@ func TestSummary(t *testing.T) {
 		"- order（c1）：There is no order A-17.",
 		"- pay（c2）：对 pay 的这次调用失败，原因不明。操作可能已经生效，也可能没有。",
 		"- nowhere（c3）：没有名为 nowhere 的工具。",
-		"请根据成功的调用回答，说明缺少什么以及原因，不要编造。",
+		"请先按照失败调用的建议去做。然后根据成功的调用回答，说明缺少什么以及原因，不要编造。",
 	}, "\n"), box.DoAll(t.Context(), calls).Summary())
 
 	assert.Empty(t, box.DoAll(t.Context(), batchOf("clock", "watch")).Summary())
 	none := box.DoAll(t.Context(), batchOf("order")).Summary()
-	assert.True(t, strings.HasSuffix(none, "Tell the user what could not be done and why, and do not invent a result."), none)
+	assert.True(t, strings.HasSuffix(none, "Then tell the user what could not be done and why, and do not invent a result."), none)
 	assert.NotContains(t, none, "Succeeded:")
 }
 

@@ -1,6 +1,8 @@
 package toolguard
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -54,13 +56,17 @@ type shared struct {
 	failure *failure
 	outcome Outcome
 	source  *Degraded
-	notes   []Note // about the result, not the arguments, the call or the conversation
+	ran     json.RawMessage // what a person wrote in place of what was asked
+	notes   []Note          // about the result, not the arguments, the call or the conversation
 }
 
 // share copies what the call came to: each caller may do with its own answer
 // what it likes.
 func (c *call) share() shared {
 	s := shared{id: c.id, key: c.keyIfMade(), outcome: c.outcome, source: c.source(), notes: ofResult(c.notes[c.argNotes:c.ownNotes])}
+	if slices.ContainsFunc(s.notes, isEdited) {
+		s.ran = slices.Clone(c.doc.Text)
+	}
 	if c.failure != nil {
 		f := *c.failure
 		s.failure = &f
@@ -89,7 +95,14 @@ func (c *call) take(s *shared, d Decision, note Note) {
 		result := s.result.clone()
 		c.result = &result
 	}
-	c.notes = append(append(c.notes, s.notes...), note)
+	notes := s.notes
+	switch {
+	case s.ran != nil && bytes.Equal(s.ran, c.doc.Text): // it sent that itself
+		notes = slices.DeleteFunc(slices.Clone(notes), isEdited)
+	case s.ran != nil:
+		c.rarely().ran = s.ran
+	}
+	c.notes = append(append(c.notes, notes...), note)
 }
 
 // answersUnder makes the key of the call whose answer this one has this one's, or

@@ -77,7 +77,7 @@ func ExampleToolbox_DoAll() {
 	// Calls: 2; succeeded: 1; failed: 1.
 	// Succeeded: weather (tc_1).
 	// - flights (tc_2): The flight service is down for maintenance. This does not mean the record is absent.
-	// Answer from the calls that succeeded, say what is missing and why, and do not invent it.
+	// Do first what the suggestions of the failed calls say. Then answer from the calls that succeeded, say what is missing and why, and do not invent it.
 }
 
 // In a test of an agent, a tool gets another body and keeps its schema and gates.

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/toolguard-go/toolguard/prompts"
 )
 
 // ledger is what a call has to do with the journal.
@@ -193,7 +191,7 @@ func (c *call) editedBefore() bool {
 	edited := e.Approval != nil && e.Approval.Edited
 	mayRun := e.State == StateApproved || e.State.inDoubt() && edited
 	if mayRun && edited {
-		c.noteOnce(prompts.NoteArgsEdited)
+		c.noteEdited(e.Args)
 	}
 	if !mayRun || bytes.Equal(e.Args, c.doc.Text) {
 		return true

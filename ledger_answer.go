@@ -1,6 +1,7 @@
 package toolguard
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/toolguard-go/toolguard/prompts"
@@ -63,8 +64,8 @@ func (c *call) replayEntry(e *Entry) {
 		if from != nil {
 			c.comesFrom(from)
 		}
-		if e.Approval != nil && e.Approval.Edited {
-			c.noteOnce(prompts.NoteArgsEdited)
+		if e.Approval.edited() && (c.resumed() != nil || !bytes.Equal(e.Args, c.doc.Text)) {
+			c.noteEdited(e.Args)
 			c.rarely().ran = e.Args
 		}
 		return

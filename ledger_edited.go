@@ -1,8 +1,35 @@
 package toolguard
 
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/toolguard-go/toolguard/prompts"
+)
+
 // What somebody approved with other arguments runs under the key of those that were
 // asked for. A model that sends the others itself, as it was told that they ran, makes
 // another call of it.
+
+// maxEditedShown bounds what the model reads of arguments that a person wrote, in bytes.
+const maxEditedShown = 240
+
+// noteEdited says, once, that a person wrote args in place of those that were asked for.
+func (c *call) noteEdited(args json.RawMessage) {
+	if !slices.ContainsFunc(c.notes, isEdited) {
+		c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited, To: c.cutRedacted(string(args), maxEditedShown)})
+	}
+}
+
+func isEdited(n Note) bool { return n.Kind == prompts.NoteArgsEdited }
+
+// edited says that somebody approved other arguments than were asked for.
+func (a *Approval) edited() bool { return a != nil && a.Edited }
+
+// refusesEdit says that what was refused is what a person wrote: the model cannot mend it.
+func (c *call) refusesEdit() bool {
+	return c.failure.row().category == CategoryParam && slices.ContainsFunc(c.notes, isEdited)
+}
 
 // unsettled are the states in which such a call may have had its effect, or may have it yet.
 var unsettled = []State{StatePending, StateUnknown, StateParked, StateAborted}

@@ -81,6 +81,9 @@ func (c *call) resumed() *Entry {
 
 // found refuses to go on with what is not there.
 func (c *call) found() bool {
+	if e := c.resumed(); e != nil && e.Approval.edited() && !e.State.Final() {
+		c.noteEdited(e.Args)
+	}
 	if c.rare == nil || c.rare.lost == nil {
 		return true
 	}

@@ -59,6 +59,9 @@ func (c *call) stepAfterNothing() (step prompts.Step, resend bool) {
 	if c.failure.row().resend {
 		return c.stepAfterOutage()
 	}
+	if c.refusesEdit() {
+		return prompts.StepChangePlan, false
+	}
 	switch c.failure.Code {
 	case CodeUnknownTool:
 		return c.stepWithoutTool(), false

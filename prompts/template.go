@@ -101,6 +101,9 @@ func (p *templateParser) tag(body string) error {
 	case '/':
 		return p.end(id)
 	default:
+		if id.isFlag() {
+			return fmt.Errorf("{%s} has no text; it can only begin a clause", name)
+		}
 		p.value(id)
 	}
 	return nil

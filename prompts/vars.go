@@ -40,6 +40,10 @@ type Vars struct {
 	Allowed      []string // {allowed}: values or names, ready to print, joined by "or"
 	Missing      []string // {missing}: names, joined by "and"
 
+	// Flags choose between clauses and have no text of their own.
+	Reads bool // {?reads}: the tool only reads
+	Told  bool // {?told}: the answer says why
+
 	// AllowedMore is how many allowed values are not in Allowed.
 	AllowedMore int
 }
@@ -78,6 +82,8 @@ const (
 	varTools
 	varAllowed
 	varMissing
+	varReads
+	varTold
 	varEnd
 )
 
@@ -88,7 +94,7 @@ var varNames = [varSlots]string{
 	"tool", "status", "contact", "incident", "path", "name", "want", "got", "example", "source", "kind", "text",
 	"timeout", "wait", "age", "at",
 	"count", "limit", "size", "offset", "succeeded", "failed", "not_started", "unknown",
-	"alternatives", "verify", "near", "tools", "allowed", "missing",
+	"alternatives", "verify", "near", "tools", "allowed", "missing", "reads", "told",
 }
 
 var varIndex = func() map[string]varID {
@@ -115,6 +121,7 @@ func (s varSet) has(id varID) bool { return s&(1<<id) != 0 }
 func (id varID) isText() bool     { return id <= varText }
 func (id varID) isDuration() bool { return id >= varTimeout && id <= varAge }
 func (id varID) isNumber() bool   { return id >= varCount && id <= varUnknown }
+func (id varID) isFlag() bool     { return id >= varReads }
 
 // has reports whether a placeholder has a value.
 func (v *Vars) has(id varID) bool {
@@ -127,6 +134,8 @@ func (v *Vars) has(id varID) bool {
 		return !v.At.IsZero()
 	case id.isNumber():
 		return v.number(id) != 0
+	case id.isFlag():
+		return id == varReads && v.Reads || id == varTold && v.Told
 	default:
 		return len(v.list(id)) > 0
 	}

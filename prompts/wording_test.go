@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -82,8 +83,33 @@ func TestSystemFailureIsNotAbsence(t *testing.T) {
 	both(t, func(t *testing.T, c *Catalogue) {
 		assert.Contains(t, fold(string(c.AppendOutcome(nil, OutcomeUnread, nil))), noAbsent[c.locale])
 		assert.Contains(t, step(c, StepTellUserInternal), noAbsent[c.locale])
-		assert.Contains(t, string(c.AppendStep(nil, StepWaitBreaker, &Vars{Tool: "x"})), noAbsent[c.locale])
+		assert.Contains(t, string(c.AppendStep(nil, StepWaitBreaker, &Vars{Tool: "x", Reads: true})), noAbsent[c.locale])
 		assert.Contains(t, strings.ReplaceAll(step(c, StepTellUserOutage), "that this", "this"), noAbsent[c.locale])
+	})
+}
+
+// Of what should have been done it is said that it was not: "the record" would be
+// anybody's guess.
+func TestAnActionThatFailedIsToldAsNotDone(t *testing.T) {
+	t.Parallel()
+	done := map[string]string{"en": "was not done", "zh": "没有完成"}
+	absent := map[string]string{"en": "record", "zh": "记录"}
+	both(t, func(t *testing.T, c *Catalogue) {
+		for _, id := range []Step{StepTellUserInternal, StepWaitBreaker, StepTellUserOutage} {
+			text := string(c.AppendStep(nil, id, &Vars{Tool: "pay", Wait: time.Second}))
+			assert.Contains(t, text, done[c.locale], id)
+			assert.NotContains(t, text, absent[c.locale], id)
+		}
+	})
+}
+
+// Who is to be told why must have been told why.
+func TestAReasonIsAskedForOnlyWhereItIsKnown(t *testing.T) {
+	t.Parallel()
+	unknown := map[string]string{"en": "for a reason that is not known", "zh": "原因不明"}
+	both(t, func(t *testing.T, c *Catalogue) {
+		assert.Contains(t, string(c.AppendStep(nil, StepExplainRefusal, nil)), unknown[c.locale])
+		assert.NotContains(t, string(c.AppendStep(nil, StepExplainRefusal, &Vars{Told: true})), unknown[c.locale])
 	})
 }
 
