@@ -80,6 +80,7 @@ var phrases = []phrase{
 	{text: "database is locked", code: CodeServiceUnavailable, typed: true},
 	{text: "sql: no rows in result set", code: CodeNotFound},
 	{text: "executable file not found in", code: CodeNotInstalled, typed: true},
+	{text: "httpguard: body is too large", code: CodeResultUnavailable, typed: true}, // httpguard.ErrTooLarge
 	{text: "signal: killed", code: CodeCommandFailed},
 	{text: "exit status", code: CodeCommandFailed},
 

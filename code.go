@@ -60,7 +60,7 @@ const (
 	CodeApprovalExpired  Code = "approval_expired"  // refused: nobody decided in time, or it did not run in time
 
 	CodeInProgress        Code = "in_progress"        // refused: an identical call still runs
-	CodeResultUnavailable Code = "result_unavailable" // it was done, its result is not there any more
+	CodeResultUnavailable Code = "result_unavailable" // it was done, its result is not there any more; or it is too large for the tool
 	CodeInDoubt           Code = "in_doubt"           // refused: an identical call may have had its effect
 	CodeNoEntry           Code = "no_entry"           // not resumed: the journal does not have the call
 	CodePanic             Code = "panic"              // the tool panicked

@@ -62,6 +62,9 @@ func (c *call) stepAfterNothing() (step prompts.Step, resend bool) {
 	if c.refusesEdit() {
 		return prompts.StepChangePlan, false
 	}
+	if c.failure.Code == CodeResultUnavailable && c.guard.info.Effect == ReadOnly { // it is too large
+		return prompts.StepAskForLess, false
+	}
 	switch c.failure.Code {
 	case CodeUnknownTool:
 		return c.stepWithoutTool(), false

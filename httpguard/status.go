@@ -100,7 +100,8 @@ func preview(body io.ReadCloser) []byte {
 	return start
 }
 
-// ErrTooLarge is the error of [ReadAll] when there is more than its bound.
+// ErrTooLarge is the error of [ReadAll] when there is more than its bound. A guard
+// takes it for result_unavailable; of a tool that only reads less is to be asked for.
 var ErrTooLarge = errors.New("httpguard: body is too large")
 
 // ReadAll reads r to its end, up to limit bytes. If there are more it returns the
