@@ -157,6 +157,7 @@ func TestUndecodableArguments(t *testing.T) {
 		`{"items":[{"colour":"red"},{"colour":"blue"}]}`:         {"items[1].colour", ""},
 		`{"named":{"a":{"count":1},"b":{"count":300}}}`:          {"named.b.count", "number 300 does not fit into int8"},
 		`{"big":99999999999999999999}`:                           {"big", "number 99999999999999999999 does not fit into int"},
+		`{"big":1` + strings.Repeat("0", 390) + `}`:              {"big", "number 1" + strings.Repeat("0", 56) + "… does not fit into int"},
 		`{"items":[{"colour":7}]}`:                               {"items[0].colour", "number does not fit into string"},
 		`{"items":{"colour":7}}`:                                 {"items", "object does not fit into array"},
 		`{"named":[true],"when":"2026-01-31T12:00:00Z","big":0}`: {"named", "array does not fit into object"},

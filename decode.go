@@ -34,7 +34,7 @@ func undecodable(args json.RawMessage, err error, decodes func([]byte) error) er
 	}
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
-		return Param(path, "%s does not fit into %s", mistyped.Value, wanted(mistyped.Type))
+		return Param(path, "%s does not fit into %s", preview(mistyped.Value), wanted(mistyped.Type))
 	}
 	return &Error{Code: CodeInvalidArgument, Outcome: OutcomeFailed, Field: path, Cause: err}
 }
