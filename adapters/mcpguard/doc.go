@@ -19,6 +19,10 @@
 //	guards, err := mcpguard.New(&mcpguard.Options{Source: "files"})
 //	client.AddSendingMiddleware(guards.Client(nil))
 //
+// # Toolbox
+//
+// [Tools] returns a server's tools for a toolguard.Toolbox, beside those of the host.
+//
 // # What it goes by
 //
 // Schemas and hints are read from the server's own list of tools. Schemas are

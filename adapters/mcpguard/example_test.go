@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolguard-go/toolguard"
 	"github.com/toolguard-go/toolguard/adapters/mcpguard"
 	"github.com/toolguard-go/toolguard/httpguard"
 )
@@ -70,4 +71,37 @@ func ask(server *mcp.Server, client *mcp.Client, tool string) *mcp.CallToolResul
 		log.Fatal(err)
 	}
 	return result
+}
+
+func ExampleTools() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "create_issue", InputSchema: anything}, saysError("The project is archived."))
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := server.Connect(context.Background(), there, nil); err != nil {
+		log.Fatal(err)
+	}
+	session, err := bareClient().Connect(context.Background(), here, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+	ctx := context.Background()
+	refund := toolguard.Text(toolguard.Info{Name: "refund"}, func(_ context.Context, order string) (string, error) { return "refunded " + order, nil })
+	// snippet: mcptoolbox
+	tools, err := mcpguard.Tools(ctx, session, &mcpguard.Options{Source: "tracker"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	box, err := toolguard.NewToolbox(nil, append(tools, refund)...) // your own beside them
+	// end snippet
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, call := range []toolguard.Call{{Tool: "create_issue", Args: []byte(`{}`)}, {Tool: "refund", Args: []byte(`{"input":"A-17"}`)}} {
+		env := box.Do(ctx, call)
+		fmt.Println(env.Tool, env.OK)
+	}
+	// Output:
+	// create_issue false
+	// refund true
 }

@@ -112,7 +112,8 @@ func (g *Guards) Tools() []string {
 	return slices.Sorted(maps.Keys(g.guards))
 }
 
-// Guard returns the guard of a tool by the server's name for it, or nil.
+// Guard returns the guard of a tool by the server's name for it, or nil. It is there to be
+// looked at: its calls are made by [Guards.Do]. For a toolbox see the function [Tools].
 func (g *Guards) Guard(name string) *toolguard.Guard {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,18 +198,23 @@ func (g *Guards) entry(name string, info toolguard.Info) *entry {
 }
 
 func (g *Guards) newGuard(info toolguard.Info) (*toolguard.Guard, error) {
+	return toolguard.New(toolguard.With(&remote{info, g.opts.DoubtErrors}, g.opts.own(info)), &g.opts.Options)
+}
+
+// own are the options of one tool.
+func (o *Options) own(info toolguard.Info) *toolguard.Options {
 	var own toolguard.Options
-	if g.opts.For != nil {
-		own = g.opts.For(info)
+	if o.For != nil {
+		own = o.For(info)
 	}
 	if own.Arguments == (toolguard.ArgumentPolicy{}) {
-		own.Arguments = g.opts.Arguments
+		own.Arguments = o.Arguments
 	}
 	own.Arguments.Schema = toolguard.SchemaLenient
 	if own.PassThrough != nil {
 		own.PassThrough = passing(own.PassThrough)
 	}
-	return toolguard.New(toolguard.With(&remote{info, g.opts.DoubtErrors}, &own), &g.opts.Options)
+	return &own
 }
 
 // meet makes the toolbox that answers calls to names that no tool has. It holds

@@ -79,6 +79,11 @@ func (r *remote) Call(ctx context.Context, args json.RawMessage) (toolguard.Resu
 	if !ok {
 		return toolguard.Result{}, toolguard.NotStarted(errors.New("mcpguard: the guard of a server's tool is called through Guards.Do"))
 	}
+	return r.by(ctx, args, s)
+}
+
+// by makes the call, and reads what comes of it.
+func (r *remote) by(ctx context.Context, args json.RawMessage, s *sending) (toolguard.Result, error) {
 	s.said.Store(nil)
 	result, err := s.send(ctx, args)
 	if said, ok := errors.AsType[*ToolError](err); ok {
