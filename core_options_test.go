@@ -129,6 +129,17 @@ func TestNewNamesEverythingWrong(t *testing.T) {
 	assert.ErrorContains(t, err, "int")
 }
 
+// What was not set is not complained of, and what was is named as the host knows it.
+func TestErrorsAreOfWhatWasSet(t *testing.T) {
+	t.Parallel()
+	_, err := toolguard.New(toolOf(0, answers("")), &toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: -time.Second}})
+	require.EqualError(t, err, `toolguard: Options.Timeout.Attempt is -1s, want zero or more (tool "tool")`)
+	box, err := toolguard.NewToolbox(nil, toolOf(0, answers("")))
+	require.NoError(t, err)
+	_, err = box.Recoverer(nil)
+	require.EqualError(t, err, "toolguard: Toolbox.Recoverer: Options.Journal is nil: there is nothing to look after")
+}
+
 // Nil, the zero value and the defaults written out are one and the same; and
 // Describe says what they are.
 func TestDefaults(t *testing.T) {

@@ -34,10 +34,10 @@ func badOption(field string, value any, want string) error {
 const longest time.Duration = 1 << 60
 
 func durationOption(field string, d time.Duration) error {
-	if d < 0 || d > longest {
-		return badOption(field, d, fmt.Sprintf("between 0 and %v", longest))
+	if d > longest {
+		return badOption(field, d, fmt.Sprintf("up to %v", longest))
 	}
-	return nil
+	return notNegative(field, d)
 }
 
 func notNegative[T cmp.Ordered](field string, v T) error {

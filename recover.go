@@ -74,7 +74,11 @@ func (b *Toolbox) Recoverer(p *RecoverPolicy) (*Recoverer, error) {
 	for _, t := range b.tools {
 		guards = append(guards, t.guard)
 	}
-	return NewRecoverer(b.nobody.opts.Journal, p, guards...)
+	journal := b.nobody.opts.Journal
+	if journal == nil {
+		return nil, errors.New("toolguard: Toolbox.Recoverer: Options.Journal is nil: there is nothing to look after")
+	}
+	return NewRecoverer(journal, p, guards...)
 }
 
 // Recovered counts what one pass did.

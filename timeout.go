@@ -85,7 +85,7 @@ func (p TimeoutPolicy) check(class string) error {
 		errs = append(errs, fmt.Errorf("toolguard: Info.Class %q is not in Options.Timeout.Classes", class))
 	}
 	full := p.withDefaults(class)
-	if full.Budget < full.Attempt {
+	if full.Budget < full.Attempt && p.Attempt >= 0 && p.Budget >= 0 {
 		errs = append(errs, fmt.Errorf("toolguard: Options.Timeout.Budget %v is shorter than one attempt's %v", full.Budget, full.Attempt))
 	}
 	return errors.Join(errs...)

@@ -83,7 +83,9 @@ type Info struct {
 	Dependency string
 	// Alternatives are tools a model may use instead while this one is down.
 	Alternatives []string
-	// VerifyWith are tools that show whether this one took effect.
+	// VerifyWith are tools that show whether this one took effect. The model is sent to
+	// them by these names, and to Alternatives: nothing checks that there are such tools,
+	// because they need not be in the same toolbox.
 	VerifyWith []string
 	// RepeatsNormal says that identical calls are meant each time, such as a
 	// second cup of coffee; otherwise an identical successful write is answered
