@@ -22,9 +22,10 @@ const (
 	maxSummaryFailures = 1500
 )
 
-// Summary tells a model in a few lines what succeeded, what failed and why, to do what
-// the answers suggest, and then to answer from what is there and say what is missing. It is empty if every
-// call succeeded. It is up to about 2 KiB long and in the locale of the calls.
+// Summary tells a model in a few lines what succeeded, what failed and why, to do
+// what the answers suggest, and then to answer from what is there and say what is
+// missing. It is empty if every call succeeded. It is up to about 2 KiB long and in
+// the locale of the calls.
 //
 // It does not take the place of the answers: every call ID needs its own. A host
 // puts it after the last of them, where the model reads it as the system's
