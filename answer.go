@@ -153,7 +153,7 @@ func (c *call) vars(v *prompts.Vars) {
 	if f.RetryAfter > longWait {
 		v.At = c.now().Add(f.RetryAfter)
 	}
-	v.Limit, v.Count = c.loop.limit, c.loop.count
+	v.Limit, v.Count, v.Done = c.loop.limit, c.loop.count, c.loop.done
 	if f.Code == CodeToolStuck {
 		v.Count = int(c.guard.counters.abandoned.Load())
 	}

@@ -103,6 +103,7 @@ func (p Poll) check() error {
 type loop struct {
 	code  Code // "" if it may run
 	step  prompts.Step
+	done  bool // the calls succeeded
 	count int
 	limit int
 	wait  time.Duration
@@ -155,10 +156,10 @@ func (s *session) examinePoll(p *Poll, seen *repeats, now time.Time) loop {
 
 // repeats is what the history says about identical calls.
 type repeats struct {
-	same     int // in a row, with the identical answer
-	all      int
-	refusals int // how many of them were refused already
-	last     *pastCall
+	same    int // in a row, with the identical answer
+	all     int
+	refused bool // one of them, already
+	last    *pastCall
 }
 
 // repeats counts the identical calls since something else was changed. Those of the
@@ -178,9 +179,7 @@ func (s *session) repeats(key callKey, batch uint16, now time.Time) (r repeats) 
 		case r.last == nil:
 			r.last = p
 		}
-		if p.refused {
-			r.refusals++
-		}
+		r.refused = r.refused || p.refused
 		if r.same == r.all && p.answer == r.last.answer {
 			r.same++
 		}
@@ -192,19 +191,15 @@ func (s *session) repeats(key callKey, batch uint16, now time.Time) (r repeats) 
 // with says that a call was in the same message.
 func (p *pastCall) with(batch uint16) bool { return p.batch == batch && batch != 0 }
 
-// against is what there is against one more. Whoever has got the answer, always the
-// same one, is told to use it, however often: that is no failure. Otherwise it escalates:
-// think again; after a refusal, stop.
+// against is what there is against one more. It escalates: use what you have, or think
+// again; after a refusal, stop.
 func (r *repeats) against(same bool) loop {
-	l := loop{code: CodeLoopDetected, step: prompts.StepChangePlan, count: r.all}
-	switch good := r.last != nil && r.last.code == ""; {
-	case good && same:
-		l.step = prompts.StepUseKnownResult
-		if l.count -= r.refusals; l.count < 2 {
-			l.count = 0 // it needs no number
-		}
-	case !good && r.refusals > 0:
+	l := loop{code: CodeLoopDetected, step: prompts.StepChangePlan, count: r.all, done: r.last != nil && r.last.code == ""}
+	switch {
+	case r.refused:
 		l.step = prompts.StepStopDirective
+	case l.done && same:
+		l.step = prompts.StepUseKnownResult
 	}
 	return l
 }

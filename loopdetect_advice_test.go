@@ -3,6 +3,7 @@ package toolguard_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -61,8 +62,8 @@ func TestArgumentsThatAreRefusedAlike(t *testing.T) {
 	}
 }
 
-// A model that keeps on asking for what it has is told so every time. It is not told that
-// its calls have led nowhere and that it must not claim success: the first one succeeded.
+// A model that keeps on asking for what it has is told so, then to stop. It is not told
+// that its calls have led nowhere and that it must not claim success: they succeeded.
 func TestWhatSucceededIsNotToldAsFutile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -90,11 +91,13 @@ func TestWhatSucceededIsNotToldAsFutile(t *testing.T) {
 					continue
 				}
 				refused++
-				if !c.fails {
+				switch want := map[bool]string{true: "have led nowhere", false: "have brought nothing new"}[c.fails]; {
+				case refused > len(c.args):
+					assert.Contains(t, env.Suggestion, want, "refusal %d", refused)
+				case !c.fails:
 					assert.Contains(t, env.Suggestion, "You already have its result", "refusal %d", refused)
-				} else if refused > 1 {
-					assert.Contains(t, env.Suggestion, "have led nowhere", "refusal %d", refused)
 				}
+				assert.Equal(t, c.fails && refused > 1, strings.Contains(env.Suggestion, "claim"), "refusal %d", refused)
 			}
 			assert.Greater(t, refused, 3)
 		})

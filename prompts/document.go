@@ -32,7 +32,7 @@ var sectionNames = [sectionCount]string{
 
 // aboutCall is what is known of a call as a whole.
 var aboutCall = setOf(varTool, varStatus, varContact, varIncident, varName, varTimeout, varWait, varAge, varAt,
-	varCount, varLimit, varAlternatives, varVerify, varNear, varTools, varMissing, varReads, varTold)
+	varCount, varLimit, varAlternatives, varVerify, varNear, varTools, varMissing, varReads, varTold, varDone)
 
 // sectionVars says which placeholders a section may use: those that have a
 // value where its phrases are rendered.

@@ -23,7 +23,7 @@ var sample = Vars{
 	Count: 3, Limit: 25, Size: 70000, Offset: 17, Succeeded: 2, Failed: 1, NotStarted: 4, Unknown: 1,
 	Alternatives: []string{"queue_email", "send_sms"}, Verify: []string{"get_sent_mail"}, Near: []string{"send_mail"},
 	Tools: []string{"send_mail", "search", "get_order"}, Allowed: []string{`"EUR"`, `"USD"`}, Missing: []string{"to", "subject"},
-	Reads: true, Told: true,
+	Reads: true, Told: true, Done: true,
 }
 
 // all renders every template of c: id, with all values, and with none.

@@ -43,6 +43,7 @@ type Vars struct {
 	// Flags choose between clauses and have no text of their own.
 	Reads bool // {?reads}: the tool only reads
 	Told  bool // {?told}: the answer says why
+	Done  bool // {?done}: the calls succeeded
 
 	// AllowedMore is how many allowed values are not in Allowed.
 	AllowedMore int
@@ -84,6 +85,7 @@ const (
 	varMissing
 	varReads
 	varTold
+	varDone
 	varEnd
 )
 
@@ -94,7 +96,7 @@ var varNames = [varSlots]string{
 	"tool", "status", "contact", "incident", "path", "name", "want", "got", "example", "source", "kind", "text",
 	"timeout", "wait", "age", "at",
 	"count", "limit", "size", "offset", "succeeded", "failed", "not_started", "unknown",
-	"alternatives", "verify", "near", "tools", "allowed", "missing", "reads", "told",
+	"alternatives", "verify", "near", "tools", "allowed", "missing", "reads", "told", "done",
 }
 
 var varIndex = func() map[string]varID {
@@ -135,7 +137,7 @@ func (v *Vars) has(id varID) bool {
 	case id.isNumber():
 		return v.number(id) != 0
 	case id.isFlag():
-		return id == varReads && v.Reads || id == varTold && v.Told
+		return id == varReads && v.Reads || id == varTold && v.Told || id == varDone && v.Done
 	default:
 		return len(v.list(id)) > 0
 	}

@@ -60,7 +60,25 @@ var (
 
 func fold(s string) string { return strings.ToLower(s) }
 
-func step(c *Catalogue, id Step) string { return fold(string(c.AppendStep(nil, id, &sample))) }
+// step is what is said after failures.
+func step(c *Catalogue, id Step) string {
+	v := sample
+	v.Done = false
+	return fold(string(c.AppendStep(nil, id, &v)))
+}
+
+// Whoever has succeeded too often has succeeded.
+func TestStopAfterSuccessesClaimsThem(t *testing.T) {
+	t.Parallel()
+	stand := map[string]string{"en": "with the results you have; they stand", "zh": "这些结果仍然有效"}
+	both(t, func(t *testing.T, c *Catalogue) {
+		text := fold(string(c.AppendStep(nil, StepStopDirective, &Vars{Tool: "x", Count: 3, Done: true})))
+		assert.Contains(t, text, stand[c.locale])
+		assert.Contains(t, text, fold(noRepeat[c.locale]))
+		assert.Contains(t, text, noInvent[c.locale])
+		assert.NotContains(t, text, noClaim[c.locale])
+	})
+}
 
 func TestUnknownOutcomeForbids(t *testing.T) {
 	t.Parallel()
