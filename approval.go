@@ -295,7 +295,7 @@ func (c *call) approvalRequest() ApprovalRequest {
 
 // redactedArgs are the arguments as they may be shown and stored anywhere.
 func (c *call) redactedArgs() json.RawMessage {
-	text := json.RawMessage(c.redact(string(c.doc.Text)))
+	text := c.redactJSON(c.doc.Text)
 	if !json.Valid(text) {
 		text, _ = marshal(string(text))
 	}

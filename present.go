@@ -3,6 +3,7 @@ package toolguard
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 
 	"github.com/toolguard-go/toolguard/internal/clean"
 	"github.com/toolguard-go/toolguard/prompts"
@@ -44,6 +45,7 @@ func (c *call) presentResult(r *Result, words *prompts.Catalogue) {
 	r.extra = nil
 	if p := &c.guard.opts.Render; !p.Off {
 		if p.RedactResults {
+			c.cleanResult(r, clean.Options{MaxBytes: math.MaxInt}) // cut only what is redacted
 			c.redactResult(r)
 		}
 		c.cleanResult(r, clean.Options{MaxBytes: p.MaxResult})
@@ -98,12 +100,21 @@ func (c *call) noteCleaned(notes []clean.Note, size int) {
 // redactResult redacts a success, where the policy asks for it.
 func (c *call) redactResult(r *Result) {
 	text := c.redact(r.Text)
-	redacted := json.RawMessage(c.redact(string(r.JSON)))
+	redacted := c.redactJSON(r.JSON)
 	if text == r.Text && string(redacted) == string(r.JSON) {
 		return
 	}
 	c.notes = append(c.notes, Note{Kind: prompts.NoteRedactedResult})
 	r.Text, r.JSON = text, redacted
+}
+
+// redactJSON redacts each string for itself first, so that a trace in one takes
+// nothing of the next with it, and then what only its name tells for a secret.
+func (c *call) redactJSON(raw json.RawMessage) json.RawMessage {
+	if json.Valid(raw) {
+		raw = clean.Strings(raw, c.guard.words.redactor.Redact)
+	}
+	return json.RawMessage(c.redact(string(raw)))
 }
 
 // fittingParts keeps the parts that fit into the cap, in order.

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/toolguard-go/toolguard/internal/clean"
 	"github.com/toolguard-go/toolguard/internal/redact"
 	"github.com/toolguard-go/toolguard/prompts"
 )
@@ -99,9 +100,14 @@ func (c *call) redact(text string) string {
 	return c.redactFurther(c.guard.words.redactor.Redact(text))
 }
 
-// cutRedacted redacts text and cuts it to limit bytes afterwards, never through
-// a secret.
+// maxForeign is how much of a foreign text is looked at, in bytes: more than can
+// be left of it once it is cut.
+const maxForeign = 16 << 10
+
+// cutRedacted takes out of text what does not belong into a prompt, redacts it and
+// cuts it to limit bytes afterwards, never through a secret.
 func (c *call) cutRedacted(text string, limit int) string {
+	text, _ = clean.Text(text[:min(len(text), maxForeign)], clean.Options{MaxBytes: maxForeign})
 	out, _ := c.guard.words.redactor.Cut(c.redactFurther(text), limit)
 	if len(out) > limit { // it was measured in characters
 		out, _ = c.guard.words.redactor.Cut(out, max(utf8.RuneCountInString(out[:limit-len("…")]), 1))

@@ -59,8 +59,25 @@ func hasTellingEscape(s string) bool {
 	}
 }
 
+// Strings returns valid JSON with each string, names included, as rewrite has it.
+// One that stays the same stays byte for byte.
+func Strings(raw []byte, rewrite func(string) string) []byte {
+	return mapLiterals(raw, func(literal []byte) []byte {
+		text, ok := decode(literal)
+		if out := rewrite(text); ok && out != text {
+			return quote(out)
+		}
+		return literal
+	})
+}
+
 // scrubStrings rewrites the strings of valid JSON that need it.
 func scrubStrings(raw []byte, t *tally) []byte {
+	return mapLiterals(raw, func(literal []byte) []byte { return scrubLiteral(literal, t) })
+}
+
+// mapLiterals replaces the string literals of valid JSON.
+func mapLiterals(raw []byte, replace func([]byte) []byte) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
 		k := bytes.IndexByte(raw[i:], '"')
@@ -69,7 +86,7 @@ func scrubStrings(raw []byte, t *tally) []byte {
 		}
 		end := literalEnd(raw, i+k)
 		out = append(out, raw[i:i+k]...)
-		out = append(out, scrubLiteral(raw[i+k:end], t)...)
+		out = append(out, replace(raw[i+k:end])...)
 		i = end
 	}
 	return out

@@ -87,6 +87,30 @@ func TestViewLeadsBack(t *testing.T) {
 	assert.False(t, v.decode())
 }
 
+// Where a text is shown, colours, zero-width characters and NUL are gone, and a
+// secret that they cut into pieces is whole again.
+func TestWhatIsNotSeenHidesNothing(t *testing.T) {
+	t.Parallel()
+	r := New(Options{})
+	for text, want := range map[string]string{
+		"\x1b[36mpassword\x1b[0m=\x1b[1;32mhunter2\x1b[0m, again":         "\x1b[36mpassword\x1b[0m=\x1b[1;32m[redacted:secret], again",
+		"pass\x1b[0mword=hunter2 \u009b31mok":                             "pass\x1b[0mword=[redacted:secret] \u009b31mok",
+		"postgres:\u200b//svc:hunter2@db-7/x":                             "[redacted:dsn]",
+		"ghp_FAKEfakeFAKE\x00fakeFAKEfakeFAKEfakeFAKE1234":                "[redacted:token]",
+		"ghp_FAKEfakeFAKE\u202efakeFAKEfakeFAKEfakeFAKE1234":              "[redacted:token]",
+		"pass\u00adword: hunter2":                                         "pass\u00adword: [redacted:secret]",
+		"10.0.\x7f0.5 and /etc/\ufeffpasswd.conf":                         "[redacted:ip] and [redacted:path]",
+		`{"a":"pass\u200bword=hunter2","b":"\u001b[1mbold\u001b[0m"}`:     `{"a":"pass\u200bword=[redacted:secret]","b":"\u001b[1mbold\u001b[0m"}`,
+		"\x1b]8;;https://svc:hunter2@x.test/\x1b\\click\x1b]8;;\x1b\\":    "\x1b]8;;[redacted:dsn]\x1b\\click\x1b]8;;\x1b\\",
+		"\x1b]8;;https://svc:hunter2@x.test/\aclick\x1b]8;;\a":            "\x1b]8;;[redacted:dsn]\aclick\x1b]8;;\a",
+		"\u202eturned\u202c می\u200cخواهم “q” é \x1b[1mbold\x1b[0m \x1b[": "\u202eturned\u202c می\u200cخواهم “q” é \x1b[1mbold\x1b[0m \x1b[",
+	} {
+		got := r.Redact(text)
+		assert.Equal(t, want, got)
+		assert.Equal(t, got, r.Redact(got), "not stable")
+	}
+}
+
 // fragments recombine into texts in which rules meet.
 var fragments = []string{
 	"password", "=", ": ", "\"", "\\\"", "'", " ", "\n", "\\n", "%3D", "%2F", "/", "/etc/passwd", "\\", "C:\\x\\y", "://", "https",
@@ -94,7 +118,7 @@ var fragments = []string{
 	"10.0.0.5", ":5432", "::1", "db.internal", "lookup ", "dial tcp ", "SELECT ", "* ", "FROM t", " where a = 1", ";", "at ", "a.b(C.java:1)",
 	"Traceback (most recent call last):", "goroutine 1 [running]:", "\n\t/a/b.go:1 +0x1", "-----BEGIN PRIVATE KEY-----", "-----END ",
 	"[redacted:token]", "[redacted", "]", "***", "é", "密码", "：", "\xff", "eyJhbGciOi", ".", ",", "@", "tcp(", "host=a ", "user=b ", "dbname=c",
-	"Cookie: ", "a=b", "<", ">", "--", "{", "}", "&", "?", "sig=1", "\\u0022", "…", "#0 ", "0", "x",
+	"Cookie: ", "a=b", "<", ">", "--", "{", "}", "&", "?", "sig=1", "\\u0022", "…", "\x1b[0m", "\u200b", "\x00", "\x1b]", "\a", "\u009b", "#0 ", "0", "x",
 }
 
 func drawText(t *rapid.T) string {

@@ -22,7 +22,7 @@ var webhooks = []string{
 }
 
 // urlStops end a URL in running text.
-var urlStops = spaces.union("\"'`<>\\{}|^")
+var urlStops = spaces.union("\"'`<>\\{}|^\a\x1b")
 
 // managed are the internal domains, for the hosts of URLs.
 var managed = indexDomains(internalDomains)

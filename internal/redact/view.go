@@ -8,16 +8,19 @@ import (
 // maxLevels is how many layers of escapes are undone: JSON in JSON in a URL.
 const maxLevels = 3
 
-// A view is a text with escapes undone and the way back to the original.
-// The rules read views, so none of them needs to know about \" or %3D.
+// A view is a text with escapes undone, and what nobody sees left out, with the
+// way back to the original. The rules read views, so none of them needs to know
+// about \" or %3D, or about a colour in the middle of a name: where a text is
+// shown without it, a secret in pieces is whole again.
 type view struct {
 	text   string
 	origin []int32 // offset in the original of each byte of text, and of its end
 	level  int
 }
 
-// decode undoes one more level of JSON string escapes and percent-encoding.
-// It reports false, and leaves the view alone, if there is none.
+// decode undoes one more level of JSON string escapes and percent-encoding, and
+// leaves out what is not seen. It reports false, and leaves the view alone, if
+// there is none of either.
 func (v *view) decode() bool {
 	if v.level == maxLevels || !hasEscape(v.text) {
 		return false
@@ -63,25 +66,29 @@ func (v *view) translate(found []span) {
 // hasEscape reports anything to undo. Text without is not copied.
 func hasEscape(text string) bool {
 	for i := 0; i < len(text); i++ {
-		if c := text[i]; c != '\\' && c != '%' {
+		if !mayEscape.has(text[i]) {
 			continue
 		}
-		if _, size := unescape(text[i:]); size > 1 {
+		if r, _ := unescape(text[i:]); r != literal {
 			return true
 		}
 	}
 	return false
 }
 
-// literal is what unescape returns for a byte that stands for itself;
-// rawByte marks a byte that came from percent-encoding.
+// literal is what unescape returns for a byte that stands for itself, unseen for
+// what is left out; rawByte marks a byte that came from percent-encoding.
 const (
 	literal = -1
+	unseen  = -2
 	rawByte = 1 << 24
 )
 
-// unescape reads the escape at the start of text.
+// unescape reads the escape, or what is not seen, at the start of text.
 func unescape(text string) (r rune, size int) {
+	if size = unseenPrefix(text); size > 0 {
+		return unseen, size
+	}
 	switch {
 	case len(text) > 2 && text[0] == '%' && hex.has(text[1]) && hex.has(text[2]):
 		return rawByte | hexValue(text[1:3]), 3
@@ -119,6 +126,8 @@ func hexValue(digits string) (n rune) {
 // appendUnescaped appends what unescape read, where c is the byte it read from.
 func appendUnescaped(text []byte, r rune, c byte) []byte {
 	switch {
+	case r == unseen:
+		return text
 	case r == literal:
 		return append(text, c)
 	case r&rawByte != 0:
