@@ -1,0 +1,42 @@
+package toolguard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sleeper takes a second.
+type sleeper struct{}
+
+func (sleeper) Info() Info { return Info{Name: "sleeper"} }
+func (sleeper) Call(context.Context, json.RawMessage) (Result, error) {
+	time.Sleep(time.Second)
+	return Result{Text: "fine"}, nil
+}
+
+// A resource that nobody holds or waits for any more is forgotten, also where those who
+// waited gave up.
+func TestResourcesAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, err := New(sleeper{}, &Options{Concurrency: ConcurrencyPolicy{Wait: time.Millisecond, SerializeBy: []string{"order"}}, Breaker: BreakerPolicy{Off: true}})
+		require.NoError(t, err)
+		for n := range 3 {
+			args := fmt.Appendf(nil, `{"order":%d}`, n)
+			for range 3 {
+				go g.Do(t.Context(), Call{Args: args})
+			}
+		}
+		synctest.Wait()
+		assert.Len(t, g.limiter.queues, 3)
+		time.Sleep(time.Minute)
+		assert.Empty(t, g.limiter.queues)
+	})
+}
