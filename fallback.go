@@ -127,18 +127,28 @@ func (g *Guard) buildFallback() error {
 // fallBack answers from elsewhere, where that is honest.
 func (c *call) fallBack() {
 	f := c.guard.fallback
-	if f == nil {
+	if f == nil || !c.mayFallBack() {
 		return
 	}
+	failed := c.stage
+	c.stage = StageRecover
+	if !c.answeredBy(f) {
+		c.stage = failed
+	}
+}
+
+// answeredBy reports whether one of the places to look in had an answer.
+func (c *call) answeredBy(f *fallback) bool {
 	for i := range f.alternatives {
 		a := &f.alternatives[i]
-		if !c.mayFallBack() || !c.intendsElsewhere(a) || c.tryAlternative(a) {
-			return
+		if !c.mayFallBack() || !c.intendsElsewhere(a) {
+			return false
+		}
+		if c.tryAlternative(a) {
+			return true
 		}
 	}
-	if c.mayFallBack() {
-		c.tryLastGood(f)
-	}
+	return c.mayFallBack() && c.tryLastGood(f)
 }
 
 // mayFallBack: only where the tool could not answer, and never past an effect

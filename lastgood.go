@@ -97,15 +97,17 @@ func (c *call) remember(said int) {
 	f.last.put(c.goodKey(), g)
 }
 
-func (c *call) tryLastGood(f *fallback) {
+func (c *call) tryLastGood(f *fallback) bool {
 	if f.last.keepFor == 0 {
-		return
+		return false
 	}
-	if g, age, ok := f.last.get(c.goodKey()); ok {
+	g, age, ok := f.last.get(c.goodKey())
+	if ok {
 		c.degrade(g.result.clone(), &Degraded{Source: LastKnownGood, Age: age})
 		c.outcome = OutcomeSucceeded
 		c.notes = append(c.notes, g.notes...)
 	}
+	return ok
 }
 
 func (c *call) goodKey() goodKey {

@@ -108,14 +108,37 @@ func nextPair(text string, end int) int {
 // networks are the protocols of the MySQL driver. A call such as f@g(x) is none.
 var networks = []string{"tcp", "tcp4", "tcp6", "unix", "udp"}
 
-// readDriverAddress reads user:password@tcp(host:port)/db.
+// readDriverAddress reads user:password@tcp(host:port)/db and user:password@/db, and
+// Oracle's user/password@//host:port/service and @host:port:service.
 func readDriverAddress(text string, at int) span {
 	network, _, ok := strings.Cut(text[at+1:min(len(text), at+8)], "(")
 	start := urlWord.runBack(text, at, 128)
-	if !ok || start == at || !containsFold(networks, network) {
+	switch user := text[start:at]; {
+	case start == at:
 		return span{}
+	case ok && containsFold(networks, network),
+		strings.Contains(user, ":") && isLocalAddress(text[at+1:]),
+		strings.Contains(user, "/") && isOracleAddress(text, at+1):
+		return span{start, urlEnd(text, at+1), connection}
 	}
-	return span{start, urlEnd(text, at+1), connection}
+	return span{}
+}
+
+// isLocalAddress reports /db, where nothing says which host. A second slash would
+// make it a path.
+func isLocalAddress(rest string) bool {
+	end := word.run(rest, 1, 64)
+	return strings.HasPrefix(rest, "/") && end > 1 && (end == len(rest) || rest[end] == '?' || urlStops.has(rest[end]))
+}
+
+// isOracleAddress reports //host:port/service or host:port:service at i.
+func isOracleAddress(text string, i int) bool {
+	if strings.HasPrefix(text[i:], "//") {
+		return true
+	}
+	name := dotted.run(text, i, maxName)
+	port := portEnd(text, name)
+	return name > i && port > name && port+1 < len(text) && (text[port] == ':' || text[port] == '/') && alnum.has(text[port+1])
 }
 
 // urlWord is what stands together with a URL.

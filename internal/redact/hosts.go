@@ -175,7 +175,8 @@ var leads = []lead{
 	{"unknownhostexception: ", true}, {"server at ", false}, {`server at "`, true},
 	{"connection to ", false}, {"connect to ", false}, {"connecting to ", false},
 	{"connected to ", false}, {"connect to host ", true}, {"to address ", false},
-	{"translate host name ", true}, {"upstream: ", false}, {"hostname ", false}, {"on server ", false},
+	{"translate host name ", true}, {"httpconnectionpool(host=", true}, {"httpsconnectionpool(host=", true},
+	{"running on host ", true}, {"unknown host: ", true}, {"name resolution: ", true}, {"upstream: ", false}, {"hostname ", false}, {"on server ", false},
 }
 
 // leadRules makes a rule of each lead.

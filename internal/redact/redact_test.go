@@ -170,7 +170,7 @@ var hostile = []string{
 	"password:", "token:token\"", "authorization:", "cookie:", "a=", "://", "http://", "/", "/a", "\\", "\\\\a\\", "C:\\", "sk-", "eyJ", "SELECT ", "select a,",
 	"UPDATE a SET ", "FROM", "at a(", "at a.b ", "\n\t/", "goroutine 1 [", "File \"", "#1 /", ".rb:1:in '", "... 1 more", "10.0.0.", "::", "1:", "a.local.",
 	"-----BEGIN PRIVATE KEY", "%25", "\\u0022", "--password ", "Bearer ", "@tcp(", "host=a user=b ", "lookup a", "[redacted:token]", "é", ":AA", "~/", "ip-1-", "localhost:",
-	"password=\"", "token=\"a", "'", "x=[", "密码：",
+	"password=\"", "token=\"a", "'", "x=[", "密码：", "\x1b[", "\u200b", "\nat a.b(", "a.ex:1: ", "a/b@c:1:", "'WHERE a = '",
 }
 
 func BenchmarkRedact(b *testing.B) {

@@ -279,7 +279,11 @@ func statementEnd(text string, i int) int {
 	for at := i; at < len(text); at++ {
 		switch c := text[at]; {
 		case c == opening && opening != 0:
-			return at
+			closing := quotedInside(text, at)
+			if closing < 0 {
+				return at
+			}
+			at = closing
 		case c == ';':
 			return at + 1
 		case c == '\'':
@@ -290,6 +294,23 @@ func statementEnd(text string, i int) int {
 	}
 	return len(text)
 }
+
+// quotedInside returns where a name or a value ends that the quote at i begins, in a
+// statement that stands in the same quotes: an escape that is undone, or a server that
+// quotes what it does not understand. It returns -1 if the quote ends the statement.
+func quotedInside(text string, i int) int {
+	if strings.IndexByte(" ,(=.<>\n\t", text[i-1]) < 0 {
+		return -1
+	}
+	end := quoteEnd(text, i+1, min(len(text), i+maxQuoted), text[i])
+	if end == i+1 || end >= len(text) || text[end] != text[i] || strings.IndexByte(" ,:}])", text[i+1]) >= 0 {
+		return -1
+	}
+	return end
+}
+
+// maxQuoted bounds the search for the end of a quoted name.
+const maxQuoted = 256
 
 // endsMessage reports where the words around a statement start again.
 func endsMessage(rest string) bool {

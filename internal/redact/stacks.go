@@ -6,7 +6,7 @@ import (
 )
 
 // stackRules find frames and whole traces of Go, Python, the JVM, JavaScript,
-// .NET, PHP and Ruby. Frames with nothing but white space between them become
+// .NET, PHP, Ruby, Rust, Elixir and Lua. Frames with nothing but white space between them become
 // one finding, and so does a trace flattened into one line.
 var stackRules = []rule{
 	{stackFamily, "goroutine ", wordStart, true, goTrace},
@@ -14,7 +14,11 @@ var stackRules = []rule{
 	{stackFamily, "interface conversion: ", wordStart, true, goPanic},
 	{stackFamily, "assignment to entry in nil map", wordStart, true, goPanic},
 	{stackFamily, "\n\t/", anywhere, true, goFrame},
-	{stackFamily, pythonHeader, anywhere, true, pythonTrace},
+	{stackFamily, pythonHeader, anywhere, true, headedTrace(pythonHeader)},
+	{stackFamily, "stack traceback:", wordStart, true, headedTrace("stack traceback:")},
+	{stackFamily, "stack backtrace:", wordStart, true, headedTrace("stack backtrace:")},
+	{stackFamily, ".ex:", anywhere, true, elixirFrame},
+	{stackFamily, ".exs:", anywhere, true, elixirFrame},
 	{stackFamily, `File "`, wordStart, true, fileFrame},
 	{stackFamily, "at ", wordStart, true, atFrame},
 	{stackFamily, "... ", anywhere, true, moreFrames},
@@ -94,10 +98,42 @@ func isGoLine(line string) bool {
 
 const pythonHeader = "Traceback (most recent call last):"
 
-// pythonTrace reads the header and the indented lines below it. The line that
-// names the exception is left for its message.
-func pythonTrace(text string, start int) span {
-	return span{start, indentedEnd(text, start+len(pythonHeader)), stackTrace}
+// headedTrace reads a header and the indented lines below it. What is not indented,
+// such as the line that names Python's exception, is left for its message.
+func headedTrace(header string) func(text string, start int) span {
+	return func(text string, start int) span {
+		end := indentedEnd(text, start+len(header))
+		if end == start+len(header) && header != pythonHeader {
+			return span{} // a sentence
+		}
+		return span{start, end, stackTrace}
+	}
+}
+
+// elixirFrame reads "(app 1.2.3) lib/x.ex:12: Mod.fun/2", of which ".ex:" stands at i.
+func elixirFrame(text string, i int) span {
+	from := i + strings.IndexByte(text[i:], ':') + 1
+	line := digits.run(text, from, 7)
+	if line == from || !strings.HasPrefix(text[line:], ": ") {
+		return span{}
+	}
+	end := nonSpace.run(text, line+len(": "), maxFrame)
+	if arity := digits.runBack(text, end, 3); arity == end || text[arity-1] != '/' {
+		return span{}
+	}
+	start := sourceName.runBack(text, i, maxFrame)
+	if app := lineStart(text, start); text[app:start] != "" && text[app] == '(' && strings.HasSuffix(text[app:start], ") ") {
+		start = app
+	}
+	return span{start, end, stackTrace}
+}
+
+// lineStart returns where the line of i starts, its indentation aside, as far as a
+// frame may reach.
+func lineStart(text string, i int) int {
+	start := max(0, i-maxFrame)
+	start += strings.LastIndexByte(text[start:i], '\n') + 1
+	return spaces.run(text[:i], start, maxFrame)
 }
 
 // indentedEnd returns the end of the indented lines that follow i.
@@ -118,10 +154,14 @@ var frameName = word.union("$.<>/[]-:@`+~")
 // atFrame reads "at " and pkg.Class.method(File.java:12), fn (file:///x.js:1:2),
 // /x.js:1:2 or Ns.Class.Method(args) in file:line 3.
 func atFrame(text string, i int) span {
-	if end := framePlace(text, i+len("at ")); end > 0 {
-		return span{i, end, stackTrace}
+	end := framePlace(text, i+len("at "))
+	if end == 0 {
+		end = bareFrame(text, i+len("at "))
 	}
-	return span{}
+	if end == 0 {
+		return span{}
+	}
+	return span{i, end, stackTrace}
 }
 
 // framePlace returns the end of the function and its position at i, or 0.
@@ -172,6 +212,20 @@ func parenFrame(text string, open int) int {
 		return end
 	}
 	return dotNetEnd(text, end)
+}
+
+// bareFrame reads a line that is nothing but "at Ns.Class.Method(args)": a frame of
+// .NET or of the JVM without its position.
+func bareFrame(text string, i int) int {
+	end := frameName.run(text, i, maxFrame)
+	if lineStart(text, i-len("at ")) != i-len("at ") || i == len("at ") || end == len(text) || text[end] != '(' || !strings.Contains(text[i:end], ".") {
+		return 0
+	}
+	k := strings.IndexByte(text[end:min(len(text), end+maxFrame)], ')')
+	if after := end + k + 1; k > 0 && (after == len(text) || text[after] == '\n' || text[after] == '\r') {
+		return after
+	}
+	return 0
 }
 
 // dotNetEnd reads " in C:\src\a.cs:line 12".
