@@ -219,8 +219,8 @@ func (c *call) breakerVerdict(limit time.Duration) error {
 
 func (c *call) breakerKey() breakerKey {
 	key := breakerKey{target: c.guard.info.Name, tenant: c.scope.Tenant}
-	if c.guard.sharesBreaker() {
-		key.target = c.guard.info.Dependency
+	if d := c.guard.info.Dependency; d != "" {
+		key.target = d
 	}
 	return key
 }

@@ -268,6 +268,17 @@ func TestBreakerKeys(t *testing.T) {
 			assert.Equal(t, want, codeOf(do(guards[name])), name)
 		}
 	})
+	inBubble(t, "one's own, by the name of the dependency", func(t *testing.T) {
+		tool := toolOf(toolguard.ReadOnly, fails(codeErr(toolguard.CodeServerError)))
+		tool.info.Dependency = "db"
+		first, second := guardOf(t, tool, &toolguard.Options{Retry: once}), guardOf(t, tool, &toolguard.Options{Retry: once})
+		for range 5 {
+			do(first)
+		}
+		assert.Equal(t, "breaker_open/not_started", verdict(do(first)))
+		assert.Equal(t, "server_error/failed", verdict(do(second)), "nothing is shared")
+		assert.Equal(t, "db", first.Stats().Breakers[0].Target)
+	})
 	inBubble(t, "bounded", func(t *testing.T) {
 		g := guardOf(t, toolOf(toolguard.ReadOnly, fails(codeErr(toolguard.CodeServerError))), &toolguard.Options{Retry: once, Breaker: toolguard.BreakerPolicy{MaxKeys: 10}})
 		for i := range 1000 {
