@@ -19,6 +19,10 @@ var fieldRules = []rule{
 	{fieldFamily, ">", anywhere, true, readField},
 	{fieldFamily, "：", anywhere, true, readField},
 	{fieldFamily, "--", anywhere, true, readFlag},
+	{fieldFamily, "password is ", anywhere, false, readSaid},
+	{fieldFamily, "passphrase is ", anywhere, false, readSaid},
+	{fieldFamily, "secret is ", anywhere, false, readSaid},
+	{fieldFamily, "curl ", wordStart, true, readUser},
 }
 
 // readField reads the field whose separator stands at i. Starting from the
@@ -224,4 +228,40 @@ func readFlag(text string, i int) span {
 		return span{}
 	}
 	return field{trust: t, start: skipSpaces(text, end), tight: true}.unquoted(text)
+}
+
+// readSaid reads "the password is hunter2". A word without a digit goes on with a
+// sentence.
+func readSaid(text string, i int) span {
+	start := i + strings.IndexByte(text[i:], ' ') + len(" is ")
+	if start < len(text) && quotes.has(text[start]) {
+		start++
+	}
+	end := headEnd(text, start)
+	if value := text[start:end]; len(value) < 6 || plain(value) || !hasDigit(value) || !hasLetter(value) {
+		return span{}
+	}
+	return span{start, valueEnd(text, start), secret}
+}
+
+// readUser reads the name:password that curl is given.
+func readUser(text string, i int) span {
+	line := text[i:min(len(text), i+maxFrame)]
+	line = line[:lineEnd(line, 0)]
+	for _, flag := range []string{" -u ", " --user ", " --user="} {
+		_, user, ok := strings.Cut(line, flag)
+		if !ok {
+			continue
+		}
+		start := i + len(line) - len(user)
+		end := valueEnd(text, start)
+		if user != "" && quotes.has(user[0]) {
+			start++
+			end = quoteEnd(text, start, i+len(line), user[0])
+		}
+		if colon := strings.IndexByte(text[start:end], ':'); colon > 0 && !plain(text[start+colon+1:end]) {
+			return span{start + colon + 1, end, secret}
+		}
+	}
+	return span{}
 }

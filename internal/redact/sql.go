@@ -28,7 +28,17 @@ func sqlRules() (out []rule) {
 		}
 		out = append(out, rule{sqlFamily, v.word, wordStart, false, read})
 	}
-	return out
+	return append(out, rule{sqlFamily, "[parameters: ", anywhere, true, boundValues})
+}
+
+// boundValues reads "[parameters: {…}]", which SQLAlchemy puts behind a statement.
+func boundValues(text string, i int) span {
+	from := i + len("[parameters: ")
+	line := text[from:lineEnd(text, from)]
+	if end := strings.LastIndexByte(line, ']'); end > 0 && strings.IndexByte("{([", line[0]) >= 0 {
+		return span{from, from + end, statement}
+	}
+	return span{}
 }
 
 // A query is a possible statement, read from behind its verb.
