@@ -2,7 +2,6 @@ package toolguard
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -12,21 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sleeper takes a second.
-type sleeper struct{}
-
-func (sleeper) Info() Info { return Info{Name: "sleeper"} }
-func (sleeper) Call(context.Context, json.RawMessage) (Result, error) {
-	time.Sleep(time.Second)
-	return Result{Text: "fine"}, nil
-}
-
 // A resource that nobody holds or waits for any more is forgotten, also where those who
 // waited gave up.
 func TestResourcesAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, err := New(sleeper{}, &Options{Concurrency: ConcurrencyPolicy{Wait: time.Millisecond, SerializeBy: []string{"order"}}, Breaker: BreakerPolicy{Off: true}})
+		type in struct {
+			Order int `json:"order"`
+		}
+		tool := Action(Info{Name: "sleeper"}, func(context.Context, in) error {
+			time.Sleep(time.Second)
+			return nil
+		})
+		g, err := New(tool, &Options{Concurrency: ConcurrencyPolicy{Wait: time.Millisecond, SerializeBy: []string{"order"}}, Breaker: BreakerPolicy{Off: true}})
 		require.NoError(t, err)
 		for n := range 3 {
 			args := fmt.Appendf(nil, `{"order":%d}`, n)

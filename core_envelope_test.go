@@ -365,6 +365,23 @@ func TestBrokenResultsRender(t *testing.T) {
 	}
 }
 
+// A cut through what the model wrote goes through no secret in it.
+func TestSecretsInArgumentsAreNotCut(t *testing.T) {
+	t.Parallel()
+	const secret = "ghp_Q7wErTyUiOpAsDfGhJkLzXcVbNm1234567"
+	tool := goldenTool(toolguard.ReadOnly, answers("fine"))
+	tool.info.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"},"e":{"enum":["a","b"]}}}`)
+	g := guardOf(t, tool, nil)
+	for _, form := range []string{`{"n":"%s"}`, `{"e":"%s"}`, `{"n":{"a":"%s"}}`, `{"n":"%s" x`, `["%s"]`, `{"n":"%s`} {
+		for padding := range 140 {
+			text := strings.Repeat("word ", padding/5) + strings.Repeat("x", padding%5) + " " + secret + strings.Repeat(" word", 100)
+			env := g.Do(t.Context(), toolguard.Call{Args: fmt.Appendf(nil, form, text)})
+			require.False(t, env.OK)
+			require.NotContains(t, env.ForModel(), secret[:8], "%s after %d bytes", form, padding)
+		}
+	}
+}
+
 // What the model wrote may hold secrets too: where it is shown back, in a
 // preview, a violation or a note, they are masked.
 func TestSecretsInArgumentsAreMasked(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -149,6 +150,7 @@ func TestTheLastGoodResultIsOnesOwn(t *testing.T) {
 			return g.Do(ctx, toolguard.Call{Args: fmt.Appendf(nil, `{"n":%d}`, n)})
 		}
 		require.True(t, ask("a", "jo", 1).OK)
+		synctest.Wait()
 		time.Sleep(10 * time.Minute)
 		healthy = false
 		env := ask("a", "jo", 1)

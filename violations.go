@@ -17,6 +17,13 @@ const maxViolationText = 1000
 // of any length.
 const maxPath = 160
 
+// What is shown of a refused value, and of a refused document, in bytes. Both are
+// redacted first: a cut must not go through a secret.
+const (
+	maxGot     = 80
+	maxPreview = 120
+)
+
 // violationsIn says in words what is wrong with the arguments, and counts what
 // does not fit.
 func (c *call) violationsIn(words *prompts.Catalogue) (out []Violation, more int) {
@@ -41,7 +48,7 @@ func (c *call) violationsIn(words *prompts.Catalogue) (out []Violation, more int
 func (c *call) violationIn(words *prompts.Catalogue, v *schema.Violation) Violation {
 	vars := &prompts.Vars{
 		Path: bounded(v.Path, maxPath), Name: bounded(v.Name, maxPath), Want: cmp.Or(v.Limit, v.Want), Count: v.Count,
-		Got: c.redact(v.Got), Near: v.Near, Allowed: v.WantList, AllowedMore: v.WantMore,
+		Got: c.cutRedacted(v.Got, maxGot), Near: v.Near, Allowed: v.WantList, AllowedMore: v.WantMore,
 	}
 	switch v.Rule {
 	case schema.RuleType:
@@ -72,8 +79,8 @@ func (c *call) syntaxIn(words *prompts.Catalogue) Violation {
 		vars = &prompts.Vars{Path: bounded(e.Path, maxPath), Name: bounded(e.Name, maxPath), Offset: e.Offset, Limit: e.Limit, Size: e.Size}
 	}
 	b := words.AppendViolation(nil, rule, vars)
-	if preview := strictjson.Preview(c.written, 120); preview != "" {
-		frame := &prompts.Vars{Text: c.redact(preview), Size: len(c.written)}
+	if preview := c.cutRedacted(strictjson.Preview(c.written, maxForeign), maxPreview); preview != "" {
+		frame := &prompts.Vars{Text: preview, Size: len(c.written)}
 		b = words.AppendFrame(words.AppendGap(b), prompts.FramePreview, frame)
 	}
 	return Violation{Path: vars.Path, Rule: string(rule), Message: string(b)}

@@ -95,7 +95,7 @@ func (w *foldWalk) members(node int32, set []map[string]any) {
 func (w *foldWalk) report(c int32, name, want string) {
 	w.found = append(w.found, Violation{
 		Path: w.doc.Pointer(c), Node: c, Rule: RuleCaseMismatch, Name: name, Want: want,
-		Kind: kindOf(w.doc, c), Got: strictjson.Preview(w.doc.Raw(c), maxGot),
+		Kind: kindOf(w.doc, c), Got: strictjson.Preview(w.doc.Raw(c), maxSeen),
 	})
 }
 

@@ -18,7 +18,7 @@ func (s *Schema) explain(doc *strictjson.Doc, l leaf) []Violation {
 	node := find(doc, l.path)
 	v := Violation{
 		Path: l.path, Node: node, Rule: l.rule,
-		Kind: kindOf(doc, node), Got: strictjson.Preview(doc.Raw(node), maxGot),
+		Kind: kindOf(doc, node), Got: strictjson.Preview(doc.Raw(node), maxSeen),
 	}
 	switch l.rule {
 	case RuleRequired:
@@ -143,7 +143,7 @@ func (s *Schema) open(doc *strictjson.Doc, object int32) (names []string) {
 func (s *Schema) stranger(doc *strictjson.Doc, c int32, v Violation, open []string) Violation {
 	v.Name = doc.Key(c)
 	v.Node, v.Path = c, doc.Pointer(c)
-	v.Kind, v.Got = kindOf(doc, c), strictjson.Preview(doc.Raw(c), maxGot)
+	v.Kind, v.Got = kindOf(doc, c), strictjson.Preview(doc.Raw(c), maxSeen)
 	v.Near = near.Names(v.Name, open)
 	return v
 }
@@ -183,7 +183,7 @@ func (v *Violation) repeated(doc *strictjson.Doc) {
 		raw := string(doc.Raw(c))
 		if seen[raw] {
 			v.Node, v.Path = c, doc.Pointer(c)
-			v.Kind, v.Got = kindOf(doc, c), strictjson.Preview(doc.Raw(c), maxGot)
+			v.Kind, v.Got = kindOf(doc, c), strictjson.Preview(doc.Raw(c), maxSeen)
 			return
 		}
 		seen[raw] = true

@@ -124,7 +124,7 @@ func (s *Schema) explainSafely(doc *strictjson.Doc, l leaf) []Violation {
 	node := find(doc, l.path)
 	return []Violation{{
 		Path: l.path, Node: node, Rule: RuleOther, Want: l.keyword,
-		Kind: kindOf(doc, node), Got: strictjson.Preview(doc.Raw(node), maxGot),
+		Kind: kindOf(doc, node), Got: strictjson.Preview(doc.Raw(node), maxSeen),
 	}}
 }
 
@@ -151,7 +151,7 @@ func words(s string) string { return strictjson.Preview([]byte(s), maxWords) }
 // notAnObject is said of any document that is none, also one that did not
 // parse: no schema can admit it.
 func notAnObject(doc *strictjson.Doc) Violation {
-	v := Violation{Rule: RuleType, WantList: []string{"object"}, Got: doc.Preview(maxGot)}
+	v := Violation{Rule: RuleType, WantList: []string{"object"}, Got: doc.Preview(maxSeen)}
 	if len(doc.Nodes) > 0 {
 		v.Kind = kindOf(doc, 0)
 	}

@@ -120,7 +120,7 @@ func TestEverythingIsBounded(t *testing.T) {
 	assert.Zero(t, more)
 	require.Len(t, found, 3)
 	for _, v := range found {
-		assert.LessOrEqual(t, len(v.Got), 80)
+		assert.LessOrEqual(t, len(v.Got), 4<<10)
 		assert.LessOrEqual(t, len(v.Path), 200)
 		assert.LessOrEqual(t, len(v.Want), 200)
 		assert.True(t, utf8.ValidString(v.Got+v.Path+v.Want))

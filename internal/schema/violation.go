@@ -42,9 +42,10 @@ const (
 // Bounds on what is said about one document.
 const (
 	maxViolations = 20
-	maxWanted     = 20  // entries of WantList
-	maxGot        = 80  // bytes of Got and of one wanted value
-	maxWords      = 200 // bytes of Path, Name, Want
+	maxWanted     = 20      // entries of WantList
+	maxSeen       = 4 << 10 // bytes of Got: it is redacted before it is cut to what is shown
+	maxGot        = 80      // bytes of one wanted value
+	maxWords      = 200     // bytes of Path, Name, Want
 )
 
 // A Violation is one thing that is wrong, as parameters for a sentence.
@@ -66,7 +67,7 @@ type Violation struct {
 	// Kind is the JSON type of the value: integer, number, string, …
 	Kind string
 	// Got is the beginning of the value as it stands in the document.
-	// It may hold a secret: redact before showing.
+	// It may hold a secret: redact before cutting, and cut before showing.
 	Got string
 	// Limit is a bound as written in the schema, Count what it was compared to.
 	Limit string
