@@ -21,8 +21,12 @@ const maxPose = 64 << 10
 //
 // The object need not be JSON: a model reads past a comment, a comma too many
 // or a name given twice. A result with "ok" beside data of its own is ordinary.
+// A string of JSON is read without its quotes, as a model does.
 func poses(content string, w *prompts.Catalogue) bool {
 	start := unfenced(content[:min(len(content), maxPose)])
+	if strings.HasPrefix(start, `"`) {
+		start = unfenced(unescaped.Replace(start[1:min(len(start), maxQuotedPose)]))
+	}
 	object := strings.TrimLeftFunc(start, func(r rune) bool { return unseen(r) || r == '[' || r == '(' })
 	if strings.HasPrefix(object, "{") && mentionsOK(object) {
 		var m members
@@ -31,6 +35,12 @@ func poses(content string, w *prompts.Catalogue) bool {
 	}
 	return w.HasLabel(start[:min(len(start), 256)])
 }
+
+// maxQuotedPose bounds how much of a string of JSON is looked at, in bytes.
+const maxQuotedPose = 4 << 10
+
+// unescaped undoes what the beginning of an answer would have of escapes.
+var unescaped = strings.NewReplacer(`\"`, `"`, `\n`, "\n", `\t`, "\t")
 
 // unseen reports what nobody sees in front of a text.
 func unseen(r rune) bool {
