@@ -37,7 +37,10 @@ func (d *Dependencies) check(budget time.Duration) error {
 	shared := d.Breaker.withDefaults(sharedBudget)
 	errs := []error{d.Breaker.check(0), shared.check(budget)}
 	for name, n := range d.Max {
-		if n < 1 {
+		switch {
+		case name == "":
+			errs = append(errs, badOption(`Dependencies.Max[""]`, n, "the name of a dependency"))
+		case n < 1:
 			errs = append(errs, badOption(fmt.Sprintf("Dependencies.Max[%q]", name), n, "1 or more"))
 		}
 	}

@@ -53,6 +53,12 @@ func (f *Fallback) check(i *Info) error {
 	if f.LastGood > 0 && i.Effect != ReadOnly {
 		errs = append(errs, badOption("Fallback.LastGood", f.LastGood, "zero for a tool that is not read_only"))
 	}
+	if f.LastGood == 0 && f.LastGoodMax > 0 {
+		errs = append(errs, badOption("Fallback.LastGoodMax", f.LastGoodMax, "zero without LastGood"))
+	}
+	if f.LastGood == 0 && f.LastGoodBytes > 0 {
+		errs = append(errs, badOption("Fallback.LastGoodBytes", f.LastGoodBytes, "zero without LastGood"))
+	}
 	if len(f.Alternatives) == 0 && f.LastGood == 0 {
 		errs = append(errs, errors.New("toolguard: Options.Fallback has neither Alternatives nor LastGood"))
 	}

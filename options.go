@@ -180,6 +180,9 @@ func (i *Info) check() error {
 	if int(i.Effect) >= len(effectNames) {
 		errs = append(errs, fmt.Errorf("toolguard: Info.Effect is %v", i.Effect))
 	}
+	if int(i.Risk) >= len(riskNames) {
+		errs = append(errs, fmt.Errorf("toolguard: Info.Risk is %v", i.Risk))
+	}
 	switch {
 	case i.KeyTTL != 0 && i.Effect != IdempotentByKey:
 		errs = append(errs, fmt.Errorf("toolguard: Info.KeyTTL is %v, want zero for a tool that is not %v", i.KeyTTL, IdempotentByKey))
@@ -191,6 +194,9 @@ func (i *Info) check() error {
 	}
 	if slices.Contains(i.Alternatives, i.Name) {
 		errs = append(errs, fmt.Errorf("toolguard: Info.Alternatives names the tool %q itself", i.Name))
+	}
+	if slices.Contains(i.VerifyWith, i.Name) { // looking would be doing it again
+		errs = append(errs, fmt.Errorf("toolguard: Info.VerifyWith names the tool %q itself", i.Name))
 	}
 	return errors.Join(append(errs, i.Poll.check())...)
 }

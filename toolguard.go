@@ -83,7 +83,7 @@ type Info struct {
 	Dependency string
 	// Alternatives are tools a model may use instead while this one is down.
 	Alternatives []string
-	// VerifyWith are tools that show whether this one took effect. The model is sent to
+	// VerifyWith are other tools that show whether this one took effect. The model is sent to
 	// them by these names, and to Alternatives: nothing checks that there are such tools,
 	// because they need not be in the same toolbox.
 	VerifyWith []string
