@@ -1,6 +1,7 @@
 package toolguard
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -218,12 +219,11 @@ func (c *call) breakerVerdict(limit time.Duration) error {
 }
 
 func (c *call) breakerKey() breakerKey {
-	key := breakerKey{target: c.guard.info.Name, tenant: c.scope.Tenant}
-	if d := c.guard.info.Dependency; d != "" {
-		key.target = d
-	}
-	return key
+	return breakerKey{target: c.guard.info.target(), tenant: c.scope.Tenant}
 }
+
+// target is what a breaker is about.
+func (i *Info) target() string { return cmp.Or(i.Dependency, i.Name) }
 
 // argsCopy is what host code gets that looks at the arguments.
 func (c *call) argsCopy() json.RawMessage { return c.guard.body.Load().args(c.doc.Text) }

@@ -264,23 +264,28 @@ type BreakerInfo struct {
 	State          BreakerState
 	// Forced says that an operator holds the state.
 	Forced bool
-	// ClosesIn is how long an open breaker goes on refusing.
+	// ClosesIn is how long an open breaker goes on refusing; 0 if its state is forced.
 	ClosesIn time.Duration
 	// Streak is the number of counted failures in a row.
 	Streak int
 }
 
-// info lists the breakers, most recently used first, and counts the evicted.
-func (s *breakers) info() (infos []BreakerInfo, evicted uint64) {
+// info lists the breakers, most recently used first, and counts the evicted. What an
+// operator has forced is there before anybody has called target.
+func (s *breakers) info(target string) (infos []BreakerInfo, evicted uint64) {
 	if s == nil {
 		return nil, 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	state, forced := s.forcedState()
+	if forced && s.byKey.Len() == 0 {
+		infos = append(infos, BreakerInfo{Target: target, State: state, Forced: true})
+	}
 	for key, b := range s.byKey.All {
 		i := b.info(key)
-		if state, forced := s.forcedState(); forced {
-			i.State, i.Forced = state, true
+		if forced {
+			i.State, i.Forced, i.ClosesIn = state, true, 0 // as long as the operator likes
 		}
 		infos = append(infos, i)
 	}

@@ -296,6 +296,7 @@ func TestForcedBreaker(t *testing.T) {
 		body := inOrder(fails(codeErr(toolguard.CodeServerError)))
 		g := guardOf(t, toolOf(toolguard.ReadOnly, body.call), &toolguard.Options{Retry: once})
 		g.ForceBreaker(toolguard.BreakerOpen)
+		assert.Equal(t, []toolguard.BreakerInfo{{Target: "tool", State: toolguard.BreakerOpen, Forced: true}}, g.Stats().Breakers, "before anybody calls")
 		env := do(g)
 		assert.Equal(t, "breaker_open/not_started", verdict(env))
 		assert.Positive(t, env.Error.RetryAfter)
@@ -312,8 +313,7 @@ func TestForcedBreaker(t *testing.T) {
 		assert.Equal(t, "breaker_open/not_started", verdict(do(g)))
 		g.ForceBreaker(toolguard.BreakerClosed)
 		info := g.Stats().Breakers[0]
-		assert.True(t, info.Forced)
-		assert.Equal(t, toolguard.BreakerClosed, info.State)
+		assert.Equal(t, toolguard.BreakerInfo{Target: "tool", State: toolguard.BreakerClosed, Forced: true, Streak: info.Streak}, info)
 	})
 	inBubble(t, "off", func(t *testing.T) {
 		g := guardOf(t, toolOf(toolguard.ReadOnly, fails(codeErr(toolguard.CodeServerError))), &toolguard.Options{Retry: once, Breaker: noBreaker})

@@ -76,6 +76,36 @@ func TestAFailedFallbackChangesNothing(t *testing.T) {
 	})
 }
 
+// Where the arguments of one cannot be made, the next is asked.
+func TestAlternativesWithoutArgumentsAreSkipped(t *testing.T) {
+	t.Parallel()
+	inBubble(t, "the first of two", func(t *testing.T) {
+		skipped := inOrder(answers("never"))
+		env := do(guardOf(t, lookUp("weather", fails(errDown)), &toolguard.Options{Retry: once, Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{
+			{Tool: lookUp("map", skipped.call), Args: func(json.RawMessage) (json.RawMessage, error) { return nil, errors.New("no place") }},
+			{Tool: lookUp("almanac", answers("mild"))},
+		}}}))
+		require.True(t, env.OK)
+		assert.Equal(t, "almanac", env.Degraded.Source)
+		assert.Zero(t, skipped.count())
+	})
+}
+
+// The host's control flow out of a stand-in leaves open what that one did.
+func TestControlFlowOfAStandInIsItsOwn(t *testing.T) {
+	t.Parallel()
+	inBubble(t, "refund by post", func(t *testing.T) {
+		errAsk := errors.New("ask somebody")
+		g := guardOf(t, toolOf(toolguard.NonIdempotent, fails(errDown)), &toolguard.Options{
+			Retry: once, PassThrough: func(err error) bool { return errors.Is(err, errAsk) },
+			Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{Tool: toolOf(toolguard.NonIdempotent, fails(errAsk)), SameEffect: true}}},
+		})
+		env := do(g)
+		assert.Equal(t, "control_flow/unknown", verdict(env))
+		assert.ErrorIs(t, env.Control(), errAsk)
+	})
+}
+
 // Only an outage is answered from elsewhere: what was refused stays refused, and who
 // left is not waited on.
 func TestOnlyOutagesFallBack(t *testing.T) {

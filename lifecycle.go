@@ -181,7 +181,7 @@ func (g *Guard) Stats() Stats {
 		s.StuckCallbacks += own.hanging.stuck()
 	}
 	s.CachedResults, s.CachedBytes = g.fallback.cached()
-	s.Breakers, s.EvictedBreakers = g.breakers.info()
+	s.Breakers, s.EvictedBreakers = g.breakers.info(g.info.target())
 	g.door.mu.Lock()
 	s.InProgress = g.door.inside
 	g.door.mu.Unlock()

@@ -82,6 +82,22 @@ func TestStandInsAreInTheAudit(t *testing.T) {
 	assert.Equal(t, 1, d.effects)
 }
 
+// Also what one of them failed with.
+func TestAStandInsFailureIsInTheAudit(t *testing.T) {
+	t.Parallel()
+	j := toolguard.NewMemoryJournal()
+	d := &detour{down: true, lost: toolguard.MaybeDone(toolguard.Unavailable("no answer"))}
+	env := refundOf(inTurn("1"), d.guard(t, j, nil), "A")
+	require.Equal(t, toolguard.OutcomeUnknown, env.Error.Outcome)
+	var last toolguard.Record
+	for _, r := range recordsOf(t, j, env.Key) {
+		if r.Kind == toolguard.RecordStandIn {
+			last = r
+		}
+	}
+	assert.Equal(t, []any{toolguard.CodeServiceUnavailable, toolguard.OutcomeUnknown}, []any{last.Code, last.Outcome})
+}
+
 // The host may look as often as it likes what became of a call.
 func TestResumingIsNoRepeat(t *testing.T) {
 	t.Parallel()
