@@ -150,7 +150,7 @@ func TestBreakerKeepsAccounts(t *testing.T) {
 		p.report(errCounted)
 		assert.Nil(t, p.report(errCounted), "a permit is given back once")
 	}
-	infos, _ := s.info()
+	infos, _ := s.info("tool")
 	assert.Equal(t, BreakerOpen, infos[0].State)
 	assert.InDelta(t, 30*time.Second, infos[0].ClosesIn, float64(time.Second))
 	b := s.at(key)
@@ -162,7 +162,7 @@ func TestBreakerKeepsAccounts(t *testing.T) {
 	closed := newBreakers(BreakerPolicy{}.withDefaults(time.Minute))
 	p, _, _ := closed.acquire(key, nil, time.Now())
 	p.report(nil)
-	infos, _ = closed.info()
+	infos, _ = closed.info("tool")
 	assert.Equal(t, BreakerClosed, infos[0].State)
 	assert.Zero(t, infos[0].ClosesIn)
 }
