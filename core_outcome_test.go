@@ -2,6 +2,8 @@ package toolguard_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -204,6 +206,27 @@ func TestAnUnknownOutlivesASuccessThatIsNone(t *testing.T) {
 		assert.Contains(t, env.Error.Quote, "no such layer")
 		assert.True(t, do(guardOf(t, tool, nil)).OK, "nobody looks into results unasked")
 	})
+}
+
+// What Failed takes for a failure, and what for data.
+func TestFailedKnowsTheUsualShapes(t *testing.T) {
+	t.Parallel()
+	for text, cause := range map[string]string{
+		`{"ok":false,"error":"no such layer"}`: "no such layer", ` {"success":false,"message":" gone "}`: "gone", `{"isError":true,"reason":"full"}`: "full",
+		`{"is_error":true}`: "the result reports a failure", `{"error":{"code":7,"message":"denied"}}`: "denied", `{"error":7}`: "the result reports a failure", `{"error":["x"]}`: "the result reports a failure", `{"error":true}`: "the result reports a failure",
+		`{"ok":true}`: "", `{"success":true,"error":null}`: "", `{"isError":false,"error":""}`: "", `{"error":{}}`: "", `{"error":[]}`: "", `{"error":false}`: "", `{"ok":"false"}`: "", `{"is_error":1}`: "",
+		`{"errors":["x"]}`: "", `{"data":{"ok":false}}`: "", `[{"ok":false}]`: "", `{"ok":false`: "", `all is well`: "", ``: "",
+	} {
+		for _, r := range []toolguard.Result{{Text: text}, {JSON: json.RawMessage(text)}} {
+			err := toolguard.Failed(t.Context(), r)
+			require.Equal(t, cause != "", err != nil, text)
+			var said *toolguard.Error
+			if errors.As(err, &said) {
+				assert.Equal(t, toolguard.CodeResultRejected, said.Code)
+				assert.Equal(t, cause, said.Cause.Error())
+			}
+		}
+	}
 }
 
 // A stand-in whose effect nobody knows is followed by no other.

@@ -63,3 +63,50 @@ func TestFailuresStaySmall(t *testing.T) {
 		}
 	}
 }
+
+// What is wrong with the arguments is said as far as it fits, and the rest is counted;
+// a refusal has more room than another failure, and gives up what is needed least.
+func TestARefusalUsesItsRoom(t *testing.T) {
+	t.Parallel()
+	var properties, args []string
+	for i := range 15 {
+		properties = append(properties, fmt.Sprintf(`"argument_%02d":{"type":"integer"}`, i))
+		args = append(args, fmt.Sprintf(`"argument_%02d":"%s"`, i, strings.Repeat("x", 50)))
+	}
+	refused := func(id string) (toolguard.Envelope, string) {
+		tool := plain{info: toolguard.Info{Name: strings.Repeat("n", 200), Schema: json.RawMessage(`{"required":["argument_00"],"properties":{` + strings.Join(properties, ",") + `}}`)}, call: toolOf(0, answers("")).call}
+		env := guardOf(t, tool, nil).Do(t.Context(), toolguard.Call{ID: id, Args: json.RawMessage("{" + strings.Join(args, ",") + "}")})
+		b, err := json.Marshal(env)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(b), 2<<10)
+		return env, string(b)
+	}
+	env, text := refused("c1")
+	listed := len(env.Error.Violations)
+	assert.Equal(t, 15, listed+env.Error.More)
+	assert.Greater(t, listed, 5)
+	assert.Greater(t, len(text), 1<<10, "there is more room than 1 KiB")
+	assert.Contains(t, text, fmt.Sprintf(`"more_violations":%d`, env.Error.More))
+	assert.JSONEq(t, `{"argument_00":1}`, string(env.Error.Example))
+
+	env, _ = refused(strings.Repeat("\x01", 500))
+	assert.Equal(t, 15, len(env.Error.Violations)+env.Error.More, "still counted")
+}
+
+// Foreign text makes way before the guard's own words do.
+func TestForeignTextMakesWay(t *testing.T) {
+	t.Parallel()
+	say := func(length int, said string) toolguard.Envelope {
+		name := strings.Repeat("v", length)
+		info := toolguard.Info{Name: "t", Effect: toolguard.NonIdempotent, VerifyWith: []string{name + "a", name + "b"}}
+		return do(guardOf(t, plain{info: info, call: toolOf(0, fails(errors.New(said))).call}, nil))
+	}
+	long := strings.Repeat("words of the tool ", 30)
+	all := len(say(10, long).Error.Quote)
+	for _, length := range []int{10, 100, 200, 250} {
+		env, short := say(length, long), say(length, "x")
+		assert.Equal(t, short.Error.Message, env.Error.Message, "with names of %d", length)
+		assert.Equal(t, short.Suggestion, env.Suggestion, "with names of %d", length)
+		assert.Equal(t, length < 250, len(env.Error.Quote) == all, "with names of %d: %s", length, env.Error.Quote)
+	}
+}
