@@ -94,6 +94,7 @@ func TestWhatIsNotSeenHidesNothing(t *testing.T) {
 	r := New(Options{})
 	for text, want := range map[string]string{
 		"\x1b[36mpassword\x1b[0m=\x1b[1;32mhunter2\x1b[0m, again":         "\x1b[36mpassword\x1b[0m=\x1b[1;32m[redacted:secret], again",
+		"pass\u009b0mword=hunter2":                                        "pass\u009b0mword=[redacted:secret]",
 		"pass\x1b[0mword=hunter2 \u009b31mok":                             "pass\x1b[0mword=[redacted:secret] \u009b31mok",
 		"postgres:\u200b//svc:hunter2@db-7/x":                             "[redacted:dsn]",
 		"ghp_FAKEfakeFAKE\x00fakeFAKEfakeFAKEfakeFAKE1234":                "[redacted:token]",
