@@ -2,6 +2,8 @@ package toolguard_test
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,5 +127,52 @@ func TestAnObserverThatHangsInStart(t *testing.T) {
 		synctest.Wait()
 		assert.True(t, do(g).OK)
 		assert.Len(t, o.of(toolguard.EventCall), 1, "it is asked again once it is back")
+	})
+}
+
+// An event says of which tool it is, as it was then, and what held for the call.
+func TestEventsSayWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	inBubble(t, "everything", func(t *testing.T) {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+		tool := toolOf(toolguard.Idempotent, func(ctx context.Context) (toolguard.Result, error) {
+			if err := s.send(ctx, http.MethodGet, "http://stock/first"); err == nil {
+				return toolguard.Result{Text: "not reached"}, nil
+			}
+			return toolguard.Result{}, s.send(ctx, http.MethodGet, "http://stock/second")
+		})
+		tool.info.Version, tool.info.Source, tool.info.Description = "v7", "shop", "Counts."
+		tool.info.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"$ref":"#/$defs/none"}}}`)
+		events := &eventLog{}
+		g := guardOf(t, tool, &toolguard.Options{
+			Observer: events, Retry: toolguard.RetryPolicy{MaxAttempts: 1}, Timeout: toolguard.TimeoutPolicy{Attempt: 10 * time.Second, Budget: 40 * time.Second},
+			Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient},
+		})
+		began := time.Now()
+		env := do(g)
+		attempt, call := events.of(toolguard.EventAttempt)[0], events.of(toolguard.EventCall)[0]
+		for _, e := range []toolguard.Event{attempt, call} {
+			assert.Equal(t, []string{"tool", "v7", "shop", "Counts."}, []string{e.Tool, e.ToolVersion, e.Source, e.Description})
+			assert.Equal(t, toolguard.Idempotent, e.Effect)
+			assert.Len(t, e.SchemaDigest, 64)
+			assert.Equal(t, g.Describe().NotEnforced, e.NotEnforced)
+			assert.Contains(t, e.Detail, "503")
+			assert.Equal(t, env.Error.Incident, e.Incident)
+		}
+		assert.NotEmpty(t, call.NotEnforced)
+		assert.Equal(t, 2, attempt.Requests)
+		assert.Equal(t, began.Add(10*time.Second), attempt.Deadline)
+		assert.Equal(t, began.Add(40*time.Second), call.Deadline)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		doIn(ctx, g)
+		sooner, _ := ctx.Deadline()
+		assert.Equal(t, sooner, events.of(toolguard.EventCall)[1].Deadline, "the caller's, if that is sooner")
+
+		tool.info.Schema = json.RawMessage(`{"type":"object"}`)
+		other := &eventLog{}
+		do(guardOf(t, tool, &toolguard.Options{Observer: other, Retry: once}))
+		assert.NotEqual(t, call.SchemaDigest, other.of(toolguard.EventCall)[0].SchemaDigest)
 	})
 }
