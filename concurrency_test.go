@@ -32,8 +32,13 @@ func TestResourcesAreForgotten(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		assert.Len(t, g.limiter.queues, 3)
+		kept := func() int {
+			g.limiter.mu.Lock()
+			defer g.limiter.mu.Unlock()
+			return len(g.limiter.queues)
+		}
+		assert.Equal(t, 3, kept())
 		time.Sleep(time.Minute)
-		assert.Empty(t, g.limiter.queues)
+		assert.Zero(t, kept())
 	})
 }
