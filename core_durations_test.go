@@ -61,12 +61,15 @@ func TestEventsSayHowLongItTook(t *testing.T) {
 	inBubble(t, "a late answer", func(t *testing.T) {
 		events := &eventLog{}
 		policy := toolguard.ConcurrencyPolicy{Max: 1}
-		g := guardOf(t, toolOf(toolguard.ReadOnly, taking(30*time.Second, answers("late"))), &toolguard.Options{Observer: events, Timeout: shortTime, Concurrency: policy})
+		body := inOrder(taking(time.Second, answers("first")), taking(30*time.Second, answers("late")))
+		g := guardOf(t, toolOf(toolguard.ReadOnly, body.call), &toolguard.Options{Observer: events, Timeout: shortTime, Concurrency: policy})
 		began := time.Now()
-		do(g)
+		go do(g)
+		synctest.Wait()
+		do(g) // waits for the first one's place
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, "late at 30s, took 30s: true succeeded", line(began, events.of(toolguard.EventLate)[0]))
+		assert.Equal(t, "late at 31s, took 30s: true succeeded", line(began, events.of(toolguard.EventLate)[0]))
 	})
 }
 
