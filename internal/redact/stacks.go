@@ -222,7 +222,7 @@ func bareFrame(text string, i int) int {
 		return 0
 	}
 	k := strings.IndexByte(text[end:min(len(text), end+maxFrame)], ')')
-	if after := end + k + 1; k > 0 && (after == len(text) || text[after] == '\n' || text[after] == '\r') {
+	if after := end + k + 1; k > 0 && (after == len(text) || text[after] == '\n' || text[after] == '\r' || quotes.has(text[after])) {
 		return after
 	}
 	return 0
