@@ -101,6 +101,9 @@ func RateLimited(after time.Duration) error {
 	return &Error{Code: CodeRateLimited, RetryAfter: max(after, 0)}
 }
 
+// NotStarted, NoEffect and MaybeDone return a nil pointer in an error as it is: it is
+// no error, whatever is said about it.
+
 // NotStarted says that err came before any effect could begin, so that even a
 // tool that is not repeatable may run again. It returns nil for nil.
 func NotStarted(err error) error { return sure(err, OutcomeNotStarted) }
@@ -120,8 +123,8 @@ type sureError struct {
 }
 
 func sure(err error, o Outcome) error {
-	if err == nil {
-		return nil
+	if cause.IsNil(err) {
+		return err
 	}
 	return &sureError{outcome: o, cause: err}
 }
