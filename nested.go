@@ -35,12 +35,16 @@ func (c *call) overlaps() bool {
 	return true
 }
 
+// shares says whether the attempt still has what it was given. One that has ended, or
+// was given up on, has given it back; what was made under its context may go on.
+func (a *attempt) shares() bool { return a.state.Load() == attemptRunning }
+
 // hasPermitOf says whether the attempt, or one around it, has a permit of b. What
 // runs inside a probe is part of it: a second permit would be refused, and say
 // nothing about the tool.
 func (a *attempt) hasPermitOf(b *breaker) bool {
 	for ; a != nil; a = a.call.outer {
-		if a.permit.b == b {
+		if a.shares() && a.permit.b == b {
 			return true
 		}
 	}
@@ -54,6 +58,9 @@ type held struct{ tool, dependency, turn bool }
 func (c *call) held(resource string) (h held) {
 	own := c.guard.limiter
 	for o := c.outer; o != nil; o = o.call.outer {
+		if !o.shares() {
+			continue
+		}
 		l := o.call.guard.limiter
 		h.dependency = h.dependency || own.dependency != nil && l.dependency == own.dependency
 		h.tool = h.tool || l == own
