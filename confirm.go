@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/toolguard-go/toolguard/internal/canonical"
 	"github.com/toolguard-go/toolguard/internal/isolate"
 	"github.com/toolguard-go/toolguard/internal/strictjson"
 	"github.com/toolguard-go/toolguard/prompts"
@@ -50,7 +51,7 @@ func Failed(_ context.Context, r Result) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
 		return nil
 	}
-	doc, err := strictjson.Parse(text, strictjson.Limits{})
+	doc, err := strictjson.Parse(text, resultLimits)
 	if err != nil || !reportsFailure(&doc) {
 		return nil
 	}
@@ -149,17 +150,16 @@ func (c *call) stillRuns() bool {
 func (c *call) escapesStatus() bool { return c.stillRuns() || c.stoodIn() }
 
 // fitsOutput holds a result against the schema that the tool declares for it. One
-// that breaks it says nothing that can be relied on.
+// that breaks it says nothing that can be relied on; of one that could not be judged
+// in time nothing is known, and the tool said yes.
 func (c *call) fitsOutput() bool {
-	s := c.guard.output
-	if s == nil || c.result.InputRequired {
+	if c.guard.output == nil || c.result.InputRequired {
 		return true
 	}
-	doc, err := strictjson.Parse([]byte(c.result.content()), strictjson.Limits{})
-	if err == nil {
-		if found, _ := s.Validate(&doc); len(found) == 0 {
-			return true
-		}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), max(c.left(callbackTimeout), leastPatience))
+	defer cancel()
+	if c.guard.admitsResult(ctx, c.result) {
+		return true
 	}
 	d := diagnosis{Verdict: Verdict{Code: CodeBadResponse}}
 	c.settleOutcome(c.guard.info.outcomeOf(&d, nil))
@@ -168,3 +168,25 @@ func (c *call) fitsOutput() bool {
 }
 
 var errOutput = errors.New("toolguard: the result does not fit Info.OutputSchema")
+
+// resultLimits let through what a program writes; arguments, which a model writes,
+// have narrower ones.
+var resultLimits = strictjson.Limits{MaxBytes: 1 << 30, MaxDepth: 10_000}
+
+// admitsResult reads text as the JSON that it is or, if it is none or another value
+// is wanted, as a string.
+func (g *Guard) admitsResult(ctx context.Context, r *Result) bool {
+	if g.admitsValue(ctx, []byte(r.content())) {
+		return true
+	}
+	return len(r.JSON) == 0 && g.admitsValue(ctx, canonical.AppendString(nil, r.Text))
+}
+
+func (g *Guard) admitsValue(ctx context.Context, text []byte) bool {
+	doc, err := strictjson.Parse(text, resultLimits)
+	if err != nil {
+		return false
+	}
+	fits, judged := g.output.Holds(ctx, &doc)
+	return fits || !judged
+}

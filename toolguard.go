@@ -49,8 +49,9 @@ type Info struct {
 	// Schema is the JSON Schema of the arguments, any draft from 4 to 2020-12.
 	// If empty, any object is accepted.
 	Schema json.RawMessage
-	// OutputSchema is the JSON Schema of the result. A result that breaks it counts
-	// as an answer that could not be read. If empty, any result is accepted.
+	// OutputSchema is the JSON Schema of the result, which may be of any type: a Text
+	// that is no JSON is a string. A result that breaks it counts as an answer that
+	// could not be read. If empty, any result is accepted.
 	OutputSchema json.RawMessage
 	// Effect says what running the tool again may do. If zero, NonIdempotent.
 	Effect Effect

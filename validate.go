@@ -366,7 +366,7 @@ func (g *Guard) buildOutput() error {
 	if g.opts.Arguments.Schema == SchemaLenient {
 		mode = schema.Lenient
 	}
-	s, err := schema.Compile(g.info.OutputSchema, mode)
+	s, err := schema.CompileValue(g.info.OutputSchema, mode)
 	if err != nil {
 		return fmt.Errorf("toolguard: Info.OutputSchema: %w", err)
 	}

@@ -51,6 +51,7 @@ type Schema struct {
 	branched    bool
 	requires    bool
 	flat        bool
+	anyKind     bool // of value may be asked about, not only an object
 	rewritten   []Note
 	notEnforced []Note
 }
@@ -60,7 +61,13 @@ type Schema struct {
 //
 // In Strict mode the error names what is wrong. In Lenient mode there is an
 // error only for text that is not JSON.
-func Compile(raw json.RawMessage, mode Mode) (s *Schema, err error) {
+func Compile(raw json.RawMessage, mode Mode) (*Schema, error) { return compile(raw, mode, false) }
+
+// CompileValue compiles the schema of values that may be of any kind; ask
+// [Schema.Holds] about them.
+func CompileValue(raw json.RawMessage, mode Mode) (*Schema, error) { return compile(raw, mode, true) }
+
+func compile(raw json.RawMessage, mode Mode, anyKind bool) (s *Schema, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s, err = nil, fmt.Errorf("schema: panic while compiling: %v", r)
@@ -70,7 +77,7 @@ func Compile(raw json.RawMessage, mode Mode) (s *Schema, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Schema{tree: tree, flat: hasMembersAtTop(tree)}
+	s = &Schema{tree: tree, flat: hasMembersAtTop(tree), anyKind: anyKind}
 	if s.absent = len(bytes.TrimSpace(raw)) == 0; !s.absent {
 		s.raw = bytes.Clone(raw)
 	}
@@ -94,7 +101,7 @@ func (s *Schema) strict() error {
 	if n, hostile := hostileNumber(s.tree); hostile {
 		return fmt.Errorf("schema has the number %s, beyond %d digits or an exponent of %d", excerpt(string(n)), maxDigits, maxExponent)
 	}
-	if !admitsObjects(s.tree) {
+	if !s.anyKind && !admitsObjects(s.tree) {
 		return errors.New("schema does not admit an object at the top, and arguments are always one")
 	}
 	if at, ok := emptyEnum(s.tree); ok {
@@ -140,7 +147,7 @@ func (s *Schema) repair() {
 	s.rewritten = append(s.rewritten, rewriteAll(s.tree, draft)...)
 	s.notEnforced = append(s.notEnforced, sanitize(s.tree)...)
 	s.notEnforced = append(s.notEnforced, dropBadRefs(s.tree, draft)...)
-	if m, ok := s.tree.(map[string]any); ok && !admitsObjects(s.tree) {
+	if m, ok := s.tree.(map[string]any); ok && !s.anyKind && !admitsObjects(s.tree) {
 		delete(m, "type")
 		s.notEnforced = append(s.notEnforced, Note{Keyword: "type", Reason: ReasonNotAnObject})
 	}

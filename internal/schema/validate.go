@@ -21,6 +21,18 @@ func (s *Schema) Validate(doc *strictjson.Doc) (found []Violation, more int) {
 	return nil, 0
 }
 
+// Holds reports whether a value of any kind fits the schema, as JSON Schema has it: how
+// Go would read the names of members does not count. Judged is false if nobody knows,
+// because that took too long, or ctx ended first. It never panics.
+func (s *Schema) Holds(ctx context.Context, doc *strictjson.Doc) (fits, judged bool) {
+	if s.absent || s.fast.Check(doc).Accepted {
+		return true, true
+	}
+	err := s.engine.validate(ctx, doc.Value(0), len(doc.Nodes))
+	var invalid *jsonschema.ValidationError
+	return err == nil, err == nil || errors.As(err, &invalid)
+}
+
 // Accepts is the fast path, and the only one for nearly every call. False means
 // that [Schema.Violations] has to look. It never panics.
 func (s *Schema) Accepts(ctx context.Context, doc *strictjson.Doc) (yes bool) {
