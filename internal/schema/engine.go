@@ -62,11 +62,7 @@ func refuse(uri string) (io.ReadCloser, error) {
 // library, which others may add to, is never asked.
 func formatTable(tree any) map[string]func(any) bool {
 	table := map[string]func(any) bool{}
-	walkAll(tree, func(_ string, s map[string]any) {
-		if name, ok := s["format"].(string); ok {
-			table[name] = func(any) bool { return true }
-		}
-	})
+	nameFormats(tree, table)
 	for name, check := range formats {
 		table[name] = func(v any) bool {
 			s, ok := v.(string)
@@ -74,6 +70,24 @@ func formatTable(tree any) map[string]func(any) bool {
 		}
 	}
 	return table
+}
+
+// nameFormats looks everywhere, keyword or not: references lead to unusual places,
+// and a name too many does no harm.
+func nameFormats(v any, table map[string]func(any) bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if name, ok := v["format"].(string); ok {
+			table[name] = func(any) bool { return true }
+		}
+		for _, sub := range v {
+			nameFormats(sub, table)
+		}
+	case []any:
+		for _, sub := range v {
+			nameFormats(sub, table)
+		}
+	}
 }
 
 // What one validation may cost: far more than any honest schema needs. Steps

@@ -60,6 +60,20 @@ func TestFormatsAreTheSameInEveryDraft(t *testing.T) {
 	}
 }
 
+// A subschema at an unusual place follows the same rule, however it is referred to.
+func TestFormatsBehindReferencesAreTheSame(t *testing.T) {
+	t.Parallel()
+	for _, ref := range []string{"#/parts/v", "https://x.test/s#/parts/v", "s#/parts/v", "/s#/parts/v", "inner#/parts/v"} {
+		for _, mode := range []schema.Mode{schema.Strict, schema.Lenient} {
+			s := compile(t, `{"$id":"https://x.test/s","properties":{"v":{"$ref":"`+ref+`"}},"parts":{"v":{"format":"hostname","contentEncoding":"base64","type":"string"}},
+				"$defs":{"i":{"$id":"inner","parts":{"v":{"format":"time","type":"string"}}}}}`, mode)
+			assert.Empty(t, check(t, s, `{"v":"my_service"}`), ref)
+			assert.Empty(t, s.NotEnforced(), ref)
+			assert.Equal(t, []string{"/v type"}, check(t, s, `{"v":5}`), ref)
+		}
+	}
+}
+
 func TestContentKeywordsAreAnnotations(t *testing.T) {
 	t.Parallel()
 	for _, draft := range drafts {

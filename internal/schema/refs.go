@@ -17,7 +17,7 @@ type spot struct {
 // A resolver follows references through one tree without loading anything.
 type resolver struct {
 	root    any
-	id      string          // identifier of the whole schema
+	home    string          // URI of the whole schema
 	anchors map[string]spot // by name
 	nested  bool            // has identifiers below the top: only the compiler knows where references lead
 }
@@ -25,7 +25,7 @@ type resolver struct {
 // newResolver indexes identifiers and anchors. Up to draft 7 an anchor is an
 // identifier with nothing but a fragment.
 func newResolver(root any) resolver {
-	r := resolver{root: root, anchors: map[string]spot{}}
+	r := resolver{root: root, home: home(root), anchors: map[string]spot{}}
 	walk(root, "", func(at string, s map[string]any) {
 		for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
 			if name, ok := s[keyword].(string); ok {
@@ -38,9 +38,7 @@ func newResolver(root any) resolver {
 			switch {
 			case name != "":
 				r.anchors[name] = spot{s, at}
-			case base != "" && at == "":
-				r.id = base
-			case base != "":
+			case base != "" && at != "":
 				r.nested = true
 			}
 		}
@@ -50,11 +48,12 @@ func newResolver(root any) resolver {
 
 // resolve returns what ref leads to, and the reason if it leads nowhere.
 func (r resolver) resolve(ref string) (to spot, reason string) {
-	base, fragment, _ := strings.Cut(ref, "#")
+	base, _, _ := strings.Cut(ref, "#")
+	fragment, here := within(r.home, ref)
 	switch {
 	case base != "" && draftOf(base) != 0:
 		return spot{}, ""
-	case base != "" && base != r.id:
+	case !here:
 		return spot{}, ReasonExternalRef
 	case fragment != "" && fragment[0] != '/':
 		to, ok := r.anchors[fragment]
@@ -68,6 +67,28 @@ func (r resolver) resolve(ref string) (to spot, reason string) {
 		return spot{}, ReasonDanglingRef
 	}
 	return to, ""
+}
+
+// home returns the URI that references at the top count from.
+func home(root any) string {
+	s, _ := root.(map[string]any)
+	for _, keyword := range []string{"$id", "id"} {
+		if id, _ := s[keyword].(string); id != "" && id[0] != '#' {
+			uri, _ := absolute(baseURI, id)
+			return uri
+		}
+	}
+	return baseURI
+}
+
+// within returns the fragment of a reference that leads into the schema at home,
+// however that is spelled.
+func within(home, ref string) (fragment string, ok bool) {
+	if fragment, ok = strings.CutPrefix(ref, "#"); ok || ref == "" {
+		return fragment, true
+	}
+	uri, fragment := absolute(home, ref)
+	return fragment, uri == home
 }
 
 // resolvePointer follows the fragment of a reference. Like the compiler, it
@@ -91,6 +112,7 @@ func resolvePointer(root any, fragment string) (spot, bool) {
 func walkAll(root any, fn func(at string, s map[string]any)) {
 	seen := map[uintptr]bool{}
 	var fragments []string
+	home := home(root)
 	visit := func(at string, s map[string]any) {
 		if seen[identity(s)] {
 			return
@@ -98,8 +120,8 @@ func walkAll(root any, fn func(at string, s map[string]any)) {
 		seen[identity(s)] = true
 		fn(at, s)
 		ref, _ := s["$ref"].(string)
-		if fragment, ok := strings.CutPrefix(ref, "#/"); ok {
-			fragments = append(fragments, "/"+fragment)
+		if fragment, ok := within(home, ref); ok && strings.HasPrefix(fragment, "/") {
+			fragments = append(fragments, fragment)
 		}
 	}
 	walk(root, "", visit)
