@@ -136,7 +136,7 @@ func (brokenContext) Deadline() (time.Time, bool) { panic("no deadline") }
 func TestRepairedArgumentsAreACopy(t *testing.T) {
 	t.Parallel()
 	g := guardOf(t, toolOf(toolguard.ReadOnly, answers("fine")), nil)
-	for _, text := range []string{"\ufeff{\"a\":1}", "```json\n{\"a\":1}\n```", "{}{\"a\":1}", "\u00a0{\"a\":1}"} {
+	for _, text := range []string{"{\"a\":1}", "\ufeff{\"a\":1}", "```json\n{\"a\":1}\n```", "{}{\"a\":1}", "\u00a0{\"a\":1}"} {
 		buffer := []byte(text)
 		env := g.Do(t.Context(), toolguard.Call{Args: buffer})
 		require.True(t, env.OK, text)
