@@ -211,7 +211,7 @@ func look(node cause.Node, ask bool) finding {
 // ownError tells the cause package which types are safe to unwrap.
 func ownError(err error) bool {
 	switch err.(type) {
-	case *Error, *sureError:
+	case *Error, *sureError, *endless:
 		return true
 	}
 	return false

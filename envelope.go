@@ -140,7 +140,7 @@ func (e Envelope) Err() error {
 	}
 	return &Error{
 		Code: e.Error.Code, Outcome: e.Error.Outcome, Message: e.Error.Message,
-		RetryAfter: e.Error.RetryAfter, Cause: e.cause, guarded: true,
+		RetryAfter: e.Error.RetryAfter, Cause: ending(e.cause), guarded: true,
 	}
 }
 

@@ -3,6 +3,7 @@ package toolguard
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
@@ -133,11 +134,69 @@ func (e *sureError) Error() string { return e.cause.Error() }
 func (e *sureError) Unwrap() error { return e.cause }
 
 // RetryAfter returns how long the failed service asked to wait, looking through
-// the whole cause chain. It is what a host's own scheduler wants to know.
+// the whole cause chain, which need not end. It is what a host's own scheduler wants to know.
 func RetryAfter(err error) (time.Duration, bool) {
 	var e *Error
-	if errors.As(err, &e) && e.RetryAfter > 0 {
+	if errors.As(ending(err), &e) && e.RetryAfter > 0 {
 		return e.RetryAfter, true
 	}
 	return 0, false
+}
+
+// ending returns err or, if its chain has no end, or does not say in time where that
+// is, an error that stands for it: [errors.Is] would follow the chain for ever.
+func ending(err error) error {
+	chain := cause.Known(err, ownError)
+	if !chain.Foreign() && !chain.Cyclic {
+		return err
+	}
+	var all cause.Chain
+	walked := cause.Within(&printing, func() { all = cause.Walk(err, ownError) })
+	switch {
+	case !walked:
+		return &endless{err, chain, false}
+	case all.Cyclic || all.Cut:
+		return &endless{err, all, true}
+	default:
+		return err
+	}
+}
+
+// endless has in it what was seen of the chain of err.
+type endless struct {
+	err    error
+	seen   cause.Chain
+	walked bool // else foreign errors were asked in vain, and are not asked again
+}
+
+func (e *endless) Error() string { return cause.Text(&printing, e.err, maxErrorText) }
+
+// Is reports whether one of the errors that were seen is target, or says so.
+func (e *endless) Is(target error) bool {
+	for _, n := range e.seen.Nodes {
+		is, asks := n.Err.(interface{ Is(error) bool })
+		if cause.Same(n.Err, target) || asks && e.answers(n) && is.Is(target) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *endless) answers(n cause.Node) bool {
+	return n.Kind != cause.KindNil && (e.walked || n.Kind != cause.KindForeign)
+}
+
+// As sets target to the first of the errors that were seen of its type.
+func (e *endless) As(target any) bool {
+	to := reflect.ValueOf(target).Elem()
+	for _, n := range e.seen.Nodes {
+		if reflect.TypeOf(n.Err).AssignableTo(to.Type()) {
+			to.Set(reflect.ValueOf(n.Err))
+			return true
+		}
+		if as, asks := n.Err.(interface{ As(any) bool }); asks && e.answers(n) && as.As(target) {
+			return true
+		}
+	}
+	return false
 }

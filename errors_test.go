@@ -2,7 +2,14 @@ package toolguard_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,3 +46,52 @@ func charges(charged *int, says func(error) error) toolguard.Tool {
 		return "charged", says(none)
 	})
 }
+
+// Whoever asks an envelope's error what it is gets an answer, though the tool's own
+// error wraps itself, never ends, or does not say what it wraps.
+func TestErrorsWithoutAnEndCanBeAsked(t *testing.T) {
+	t.Parallel()
+	ring := &cyclic{}
+	ring.next = fmt.Errorf("around: %w", errors.Join(io.ErrNoProgress, ring))
+	for name, of := range map[string]func(t *testing.T) error{
+		"wraps itself": func(*testing.T) error { return ring },
+		"never ends":   func(*testing.T) error { return endlessly(0) },
+		"says nothing": func(t *testing.T) error {
+			return fmt.Errorf("%w: %w", io.ErrNoProgress, badUnwrap{untilReleased(t)})
+		},
+		"an address that is its own cause": func(*testing.T) error {
+			e := &url.Error{Op: "get"}
+			e.Err = e
+			return e
+		},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			err := of(t)
+			env := do(guardOf(t, toolOf(toolguard.ReadOnly, fails(err)), nil))
+			answered := new(atomic.Pointer[error])
+			go func() {
+				got := env.Err()
+				assert.NotErrorIs(t, got, context.Canceled)
+				assert.Equal(t, name == "wraps itself" || name == "says nothing", errors.Is(got, io.ErrNoProgress))
+				var ours *toolguard.Error
+				assert.ErrorAs(t, got, &ours)
+				var own *cyclic
+				assert.Equal(t, name == "wraps itself", errors.As(got, &own))
+				_, said := toolguard.RetryAfter(got)
+				assert.False(t, said)
+				answered.Store(&got)
+			}()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := answered.Load(); assert.NotNil(t, got, "still asking") {
+				assert.NotEmpty(t, (*got).Error())
+			}
+			assert.True(t, err == env.Cause(), "the tool's own error")
+		})
+	}
+}
+
+type endlessly int
+
+func (n endlessly) Error() string { return "and" }
+func (n endlessly) Unwrap() error { return n + 1 }

@@ -22,7 +22,9 @@ func TestAGuardStandsWhereTheToolStood(t *testing.T) {
 	var tool toolguard.Tool = guardOf(t, toolOf(toolguard.ReadOnly, body.call), &toolguard.Options{
 		PassThrough: func(err error) bool { return errors.Is(err, errHandOver) },
 	})
-	call := func(args string) (toolguard.Result, error) { return tool.Call(context.Background(), json.RawMessage(args)) }
+	call := func(args string) (toolguard.Result, error) {
+		return tool.Call(context.Background(), json.RawMessage(args))
+	}
 
 	bare, err := call(`{}`)
 	require.NoError(t, err)

@@ -114,15 +114,16 @@ func (w *walker) descend(err error, kind Kind, at int) {
 // errors need no check: they cannot be changed, so a cycle has others in it.
 func (w *walker) inside(err error, parent int) bool {
 	for ; parent >= 0; parent = w.Nodes[parent].Parent {
-		if same(err, w.Nodes[parent].Err) {
+		if Same(err, w.Nodes[parent].Err) {
 			return true
 		}
 	}
 	return false
 }
 
-// same compares only what can be compared: == panics on the rest.
-func same(a, b error) bool {
+// Same reports whether two errors are one. It compares only what can be compared: ==
+// panics on the rest.
+func Same(a, b error) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
