@@ -50,6 +50,7 @@ func TestMemberInAnotherCaseReachesNoField(t *testing.T) {
 		`{"NOTE":"promoted"}`:                       false,
 		`{"Kind":1}`:                                false,
 		`{"\u212aind":1}`:                           false, // the Kelvin sign folds to k
+		`{"li\u017ft":[]}`:                          false, // the long s to s
 		`{"next":{"next":{"Amount":1}}}`:            false,
 		`{"list":[{"amount":1},{"aMount":1}]}`:      false,
 		`{"map":{"NOTE":{"note":"a key is free"}}}`: true,
