@@ -3,6 +3,7 @@ package toolguard_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,6 +55,45 @@ func TestOffRepairsNothing(t *testing.T) {
 				}
 				assert.Equal(t, meant, ran)
 				assert.NotEmpty(t, env.Notes, "what was changed is told")
+			}
+		})
+	}
+}
+
+// What is judged is what runs, whatever anybody does with the bytes that it is shown.
+func TestWhoIsShownTheArgumentsCannotChangeThem(t *testing.T) {
+	t.Parallel()
+	scribble := func(_ context.Context, args json.RawMessage) error {
+		copy(args, strings.Repeat("9", len(args)))
+		return nil
+	}
+	for name, opts := range map[string]toolguard.Options{
+		"authorize": {Authorize: scribble},
+		"check":     {Check: scribble},
+		"needs approval": {
+			Approver:      pendingDesk(),
+			NeedsApproval: func(ctx context.Context, args json.RawMessage) (bool, error) { return false, scribble(ctx, args) },
+		},
+		"an observer": {
+			Observe:  toolguard.ObservePolicy{Arguments: true},
+			Observer: observe(func(ctx context.Context, e toolguard.Event) { _ = scribble(ctx, e.Arguments) }),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tries := 0
+			tool := toolguard.Func(toolguard.Info{Name: "pay", Effect: toolguard.Idempotent}, func(_ context.Context, in struct{ Cents int }) (int, error) {
+				if tries++; tries%2 == 1 {
+					return 0, toolguard.Unavailable("busy")
+				}
+				return in.Cents, nil
+			})
+			bare := plain{tool.Info(), tool.Call}
+			opts.Retry = toolguard.RetryPolicy{BaseDelay: 1}
+			for _, tool := range []toolguard.Tool{tool, bare} {
+				env := guardOf(t, tool, &opts).Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"Cents":100}`)})
+				assert.Contains(t, env.ForModel(), "100")
+				assert.Equal(t, `{"Cents":100}`, string(env.Args))
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package toolguard
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/toolguard-go/toolguard/internal/cause"
@@ -225,8 +226,9 @@ func (c *call) breakerKey() breakerKey {
 // target is what a breaker is about.
 func (i *Info) target() string { return cmp.Or(i.Dependency, i.Name) }
 
-// argsCopy is what host code gets that looks at the arguments.
-func (c *call) argsCopy() json.RawMessage { return c.guard.body.Load().args(c.doc.Text) }
+// argsCopy is what host code gets that looks at the arguments: what it does with its
+// own changes nothing of what runs.
+func (c *call) argsCopy() json.RawMessage { return slices.Clone(c.doc.Text) }
 
 // resource is the value of the arguments that serialise calls, or "".
 func (c *call) resource() string {

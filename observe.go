@@ -236,7 +236,7 @@ func (c *call) describe(e *Event, kind EventKind, at time.Time) {
 	c.announce(e, kind, at)
 	e.Digest, e.Key = c.digest, c.keyIfMade()
 	if c.guard.opts.Observe.Arguments {
-		e.Arguments = c.doc.Text
+		e.Arguments = c.argsCopy()
 	}
 }
 

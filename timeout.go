@@ -218,7 +218,8 @@ func (a *attempt) start() {
 // call: an attempt that was abandoned has lost it. A tool that ends the goroutine
 // takes the leader with it, whatever else it does on the way out: another goes on.
 func (a *attempt) run() bool {
-	body, args := a.call.guard.body.Load(), a.call.argsCopy()
+	body := a.call.guard.body.Load()
+	args := body.args(a.call.doc.Text)
 	a.start()
 	cameBack := false
 	defer func() {
