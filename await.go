@@ -1,6 +1,8 @@
 package toolguard
 
 import (
+	"cmp"
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,13 +16,30 @@ func (c *call) await() {
 	}
 	defer c.watch().stop()
 	done := c.done.wait()
+	ended := careless(c.ctx.Done)
 	select {
 	case <-done:
 		return
-	case <-c.ctx.Done():
+	case <-ended:
 	}
-	c.last().interrupt(c.callerStop())
+	c.last().interrupt(cmp.Or(careless(c.callerStop), stopCallerCanceled))
 	<-done
+}
+
+// endOf is the deadline of a context; zero if it has none.
+func endOf(ctx context.Context) time.Time {
+	return careless(func() time.Time {
+		end, _ := ctx.Deadline()
+		return end
+	})
+}
+
+// careless asks the caller's context something where nobody else would catch a panic
+// of it, on the caller's goroutine or a timer's, or would take it for one of the guard.
+// Then it has said nothing.
+func careless[T any](ask func() T) (answer T) {
+	defer func() { _ = recover() }()
+	return ask()
 }
 
 // soon lets the tool have its turn: a quick one has answered then, and need be
@@ -113,7 +132,7 @@ func (w *watch) stop() {
 // expire interrupts the attempt because its time is up.
 func (a *attempt) expire() {
 	why := stopAttemptTimeout
-	if end, ok := a.call.ctx.Deadline(); ok && !time.Now().Before(end) {
+	if end := endOf(a.call.ctx); !end.IsZero() && !time.Now().Before(end) {
 		why = stopCallerDeadline // at the same instant: it says nothing about the tool
 	}
 	a.interrupt(why)

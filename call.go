@@ -134,17 +134,15 @@ func (g *Guard) open(ctx context.Context, in Call, v *via, resumed *Entry) *call
 	if ctx == nil {
 		ctx = context.Background() // a host's slip must not cost it the process
 	}
-	if in.Step != "" {
-		ctx = withStep(ctx, in.Step)
-	}
 	c := &call{
-		guard: g, ctx: ctx, via: v, scope: scopeFrom(ctx), outer: attemptFrom(ctx), waiting: WaitingFrom(ctx), memory: &noMemory,
+		guard: g, via: v, memory: &noMemory,
 		id: in.ID, locale: in.Locale, written: in.Args, truncated: in.Truncated,
 		began: time.Now(),
 	}
 	if resumed != nil {
 		c.rarely().resumed = resumed
 	}
+	c.enter(ctx, in.Step)
 	if v != nil {
 		c.began, v.written = v.began, in.Tool
 		c.introduce()
@@ -159,6 +157,28 @@ func (g *Guard) open(ctx context.Context, in Call, v *via, resumed *Entry) *call
 	c.openSpan()
 	return c
 }
+
+// enter takes over what the caller's context carries.
+func (c *call) enter(ctx context.Context, step string) {
+	defer func() {
+		if why := recover(); why != nil {
+			c.ctx, c.scope = brokenContext{context.Background(), why}, &noScope
+		}
+	}()
+	if step != "" {
+		ctx = withStep(ctx, step)
+	}
+	c.ctx, c.scope, c.outer, c.waiting = ctx, scopeFrom(ctx), attemptFrom(ctx), WaitingFrom(ctx)
+}
+
+// brokenContext stands for one that panicked: nobody knows whose call it is, so that
+// nothing may run. It panics again where that becomes an answer.
+type brokenContext struct {
+	context.Context
+	why any
+}
+
+func (b brokenContext) Err() error { panic(b.why) }
 
 // ref is the random number of the call: when it began, to the nanosecond, and three
 // bytes of chance, well mixed (the finalizer of SplitMix64). Eight bytes more would

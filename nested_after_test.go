@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -49,6 +50,7 @@ func TestWhatAnAttemptLeavesBehindSharesNothing(t *testing.T) {
 			assert.Contains(t, codes, toolguard.CodeBreakerOpen, "failures count")
 			assert.Equal(t, toolguard.BreakerOpen, g.Stats().Breakers[0].State)
 			time.Sleep(2 * time.Hour)
+			synctest.Wait()
 		})
 	}
 }

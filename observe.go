@@ -258,8 +258,8 @@ func (c *call) announce(e *Event, kind EventKind, at time.Time) {
 
 func (c *call) effectiveDeadline() time.Time {
 	own := c.deadline()
-	if d, ok := c.ctx.Deadline(); ok && (own.IsZero() || d.Before(own)) {
-		return d
+	if end := endOf(c.ctx); !end.IsZero() && (own.IsZero() || end.Before(own)) {
+		return end
 	}
 	return own
 }

@@ -25,7 +25,7 @@ func (c *call) tellAttempt(d *delivery, decision Decision, wait time.Duration) {
 	a, e := c.last(), &d.event
 	c.describe(e, EventAttempt, c.began.Add(a.ended))
 	e.Duration = a.ended - a.began
-	e.Deadline, _ = a.Deadline()
+	e.Deadline = endOf(a)
 	e.Stage, e.Decision, e.Why, e.Wait = StageExecute, decision, c.why, wait
 	e.Attempt, e.Attempts, e.Requests = int(a.number), c.attempts, len(a.evidence.Load().Requests())
 	e.OK, e.Outcome = true, OutcomeSucceeded

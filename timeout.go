@@ -52,8 +52,8 @@ const (
 // patience bounds host code that looks at what an attempt came to. The attempt
 // has ended: it must not be taken for one that hangs because that code does.
 func patience(attempt context.Context) time.Duration {
-	end, ok := attempt.Deadline()
-	if !ok {
+	end := endOf(attempt)
+	if end.IsZero() {
 		return callbackTimeout
 	}
 	return min(callbackTimeout, max(time.Until(end), leastPatience))
@@ -272,7 +272,7 @@ type graceKey struct{}
 // grace is the policy's, or what is left of that around it.
 func (c *call) grace() time.Duration {
 	own := c.guard.opts.Timeout.Grace
-	if most, ok := c.ctx.Value(graceKey{}).(time.Duration); ok {
+	if most, ok := careless(func() any { return c.ctx.Value(graceKey{}) }).(time.Duration); ok {
 		return min(own, most)
 	}
 	return own

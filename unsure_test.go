@@ -123,7 +123,7 @@ func TestAContextThatPanicsHangsNothing(t *testing.T) {
 		g := guardOf(t, toolOf(toolguard.ReadOnly, answers("fine")), &toolguard.Options{Observer: &eventLog{}})
 		began := time.Now()
 		env := doIn(brokenContext{context.Background()}, g)
-		assert.Equal(t, "internal_error/failed", verdict(env))
+		assert.Equal(t, "ok", verdict(env), "what an event says of a deadline is no reason to lose a success")
 		assert.LessOrEqual(t, time.Since(began), 2*time.Second)
 	})
 }
