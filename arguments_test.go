@@ -3,6 +3,7 @@ package toolguard_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,5 +97,87 @@ func TestWhoIsShownTheArgumentsCannotChangeThem(t *testing.T) {
 				assert.Equal(t, `{"Cents":100}`, string(env.Args))
 			}
 		})
+	}
+}
+
+// A mask that a model sends back would be written in place of the secret. Nothing is
+// written by a look.
+func TestAMaskIsNoValueToWrite(t *testing.T) {
+	t.Parallel()
+	for effect, want := range map[toolguard.Effect]toolguard.Code{
+		toolguard.ReadOnly: "", toolguard.Idempotent: toolguard.CodeSchemaViolation, toolguard.EffectUnknown: toolguard.CodeSchemaViolation,
+	} {
+		g := guardOf(t, toolOf(effect, answers("fine")), nil)
+		for _, mask := range []string{"[redacted:email]", `\u005bredacted:email]`, `to [r\u0065dacted:email]`} {
+			env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"to":{"mail":"` + mask + `"}}`)})
+			assert.Equal(t, want, codeOf(env), "%v %s", effect, mask)
+		}
+	}
+}
+
+// An example is one that the schema accepts, however hard that is to find, or there
+// is none.
+func TestAnExampleCanBeSent(t *testing.T) {
+	t.Parallel()
+	for schema, has := range map[string]bool{
+		`{"required":["n"],"properties":{"n":{"type":"integer","not":{"const":1}}}}`:                                 true,
+		`{"required":["a"],"properties":{"a":{"type":"string"}},"not":{"properties":{"a":{"const":"string"}}}}`:      false,
+		`{"required":["a"],"properties":{"a":{"type":"string"}},"dependentRequired":{"a":["b"]}}`:                    true,
+		`{"required":["a"],"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"number"}]}}}`:                     false,
+		`{"required":["a"],"properties":{"a":{"type":"array","contains":{"const":7},"minItems":1}}}`:                 true,
+		`{"required":["a"],"if":{"properties":{"a":{"type":"string"}}},"then":{"required":["b"]},"else":{"not":{}}}`: true,
+		`{"required":["a"],"properties":{"a":{"type":"integer","multipleOf":7,"minimum":1}}}`:                        true,
+		`{"required":["a"],"properties":{"a":{"type":"string"}},"maxProperties":0}`:                                  false,
+	} {
+		g := guardOf(t, plain{toolguard.Info{Name: "tool", Schema: json.RawMessage(schema)}, toolOf(0, answers("fine")).call}, nil)
+		env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{}`)})
+		assert.Equal(t, toolguard.CodeSchemaViolation, codeOf(env), schema)
+		if assert.Equal(t, has, len(env.Error.Example) > 0, schema); !has {
+			continue
+		}
+		sent := g.Do(t.Context(), toolguard.Call{Args: env.Error.Example})
+		assert.True(t, sent.OK, "%s of %s", env.Error.Example, schema)
+		assert.Empty(t, sent.Notes)
+	}
+}
+
+// What cannot become valid is not repaired in part.
+func TestManyFaultsAreLeftAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for n, repaired := range map[int]bool{10: true, 1021: false} {
+		args := `{"list":["` + strings.Repeat(`5","`, n-1) + `5"]}`
+		g := guardOf(t, plain{
+			info: toolguard.Info{Name: "tool", Schema: json.RawMessage(`{"properties":{"list":{"items":{"type":"integer"}}}}`)},
+			call: toolOf(0, answers("fine")).call,
+		}, nil)
+		env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(args)})
+		assert.Equal(t, repaired, env.OK, n)
+		assert.Equal(t, repaired, len(env.Notes) > 0, n)
+		assert.Equal(t, repaired, string(env.Args) != args, n)
+	}
+}
+
+// Reading arguments is inside the budget like all else.
+func TestArgumentsAreJudgedWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	g := guardOf(t, plain{
+		info: toolguard.Info{Name: "tool", Schema: json.RawMessage(`{"required":["a"]}`)}, call: toolOf(0, answers("fine")).call,
+	}, &toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: 1, Budget: 1}})
+	assert.Equal(t, "budget_exhausted/not_started", verdict(do(g)))
+}
+
+// The search for the value that does not decode has a bound.
+func TestTheSearchForAnUndecodableValueIsBounded(t *testing.T) {
+	t.Parallel()
+	for n, field := range map[int]string{4000: "list[3999]", 5000: "list"} {
+		tool := toolguard.Action(given(`{}`), func(context.Context, struct {
+			List []paint `json:"list"`
+		}) error {
+			return nil
+		})
+		_, err := tool.Call(t.Context(), json.RawMessage(fmt.Sprintf(`{"list":[%s"blue"]}`, strings.Repeat(`"red",`, n-1))))
+		var e *toolguard.Error
+		assert.ErrorAs(t, err, &e)
+		assert.Equal(t, field, e.Field)
 	}
 }

@@ -89,9 +89,11 @@ func TestBadSchemaConcernsItsToolAlone(t *testing.T) {
 	require.ErrorContains(t, err, "tree")
 	require.ErrorContains(t, err, "#/$defs/Leaf")
 
-	g := caseGuard(t, dangling, &toolguard.Options{Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient}}, answers("done"))
+	seen := &eventLog{}
+	g := caseGuard(t, dangling, &toolguard.Options{Arguments: toolguard.ArgumentPolicy{Schema: toolguard.SchemaLenient}, Observer: seen}, answers("done"))
 	assert.Len(t, g.Describe().NotEnforced, 1)
 	assert.True(t, g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"below": 1, "name": "oak"}`)}).OK)
+	assert.Equal(t, g.Describe().NotEnforced, seen.of(toolguard.EventCall)[0].NotEnforced)
 	env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"below": 1, "name": 2}`)})
 	assert.Equal(t, toolguard.CodeSchemaViolation, codeOf(env), "the rest of the schema is in force")
 }
@@ -121,10 +123,11 @@ func TestGuardsAreMadeConcurrently(t *testing.T) {
 
 func TestDigestKnowsACallByItsMeaning(t *testing.T) {
 	t.Parallel()
+	cutOff := false
 	digest := func(source, args string) toolguard.Digest {
 		seen := &eventLog{}
 		g := caseGuard(t, toolguard.Info{Source: source}, &toolguard.Options{Observer: seen}, answers("done"))
-		g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(args)})
+		g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(args), Truncated: cutOff})
 		d := seen.of(toolguard.EventCall)[0].Digest
 		require.NotEqual(t, toolguard.Digest{}, d, "of %q", args)
 		return d
@@ -142,4 +145,6 @@ func TestDigestKnowsACallByItsMeaning(t *testing.T) {
 	// Report: OpenRouterTeam/typescript-agent#89 (case i07)
 	assert.Equal(t, digest("files", `{"name":`), digest("files", `{"name":`), "what cannot be read is known by its bytes")
 	assert.NotEqual(t, digest("files", `{"name":`), digest("files", `{"name`))
+	cutOff = true
+	assert.NotEqual(t, first, digest("files", `{"name":"a","row":1}`), "what may be cut off is no document")
 }

@@ -13,7 +13,7 @@ import (
 // ConcurrencyPolicy bounds how many attempts run at once. A call waits for a
 // free slot for a bounded time and is refused as overloaded beyond it. A call made
 // by an attempt of the same tool, or on the same dependency, does not wait for
-// what that attempt has: it takes a free slot, or shares the attempt's.
+// what that attempt has: it takes a free slot, or shares the attempt's, up to 128 calls deep.
 type ConcurrencyPolicy struct {
 	// Off serialises nothing and sets no bound but one: of 1,024 attempts at once,
 	// so that there are never more to abandon.

@@ -207,3 +207,24 @@ func TestObedientAttemptsNeverLookAbandoned(t *testing.T) {
 		assert.Zero(t, seen.Load())
 	}
 }
+
+// A tool that calls itself without end ends.
+func TestEndlessRecursionEnds(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		for name, policy := range map[string]toolguard.ConcurrencyPolicy{"the tool's places": {}, "a resource": {Max: 1000, SerializeBy: []string{"order"}}} {
+			var g *toolguard.Guard
+			var ran atomic.Int32
+			leaf := leafOf(toolguard.ReadOnly, nil)
+			leaf.call = func(ctx context.Context, args json.RawMessage) (toolguard.Result, error) {
+				ran.Add(1)
+				env := g.Do(ctx, toolguard.Call{Args: args})
+				return env.Result, env.Err()
+			}
+			g = guardOf(t, leaf, &toolguard.Options{Concurrency: policy, Retry: once})
+			env := g.Do(t.Context(), toolguard.Call{Args: json.RawMessage(`{"order":1}`)})
+			assert.Equal(t, "service_unavailable/failed", verdict(env), name)
+			assert.Less(t, ran.Load(), int32(200), name)
+			assert.Zero(t, g.Stats().InProgress, name)
+		}
+	})
+}

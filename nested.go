@@ -55,9 +55,16 @@ func (a *attempt) hasPermitOf(b *breaker) bool {
 // that: they wait for it.
 type held struct{ tool, dependency, turn bool }
 
+// maxSharing is how many calls inside each other share what those around them have.
+// One deeper waits like any other: a tool that calls itself without end comes to one.
+const maxSharing = 128
+
 func (c *call) held(resource string) (h held) {
-	own := c.guard.limiter
+	own, depth := c.guard.limiter, 0
 	for o := c.outer; o != nil; o = o.call.outer {
+		if depth++; depth > maxSharing {
+			return held{}
+		}
 		if !o.shares() {
 			continue
 		}

@@ -245,7 +245,7 @@ const ruleMasked schema.Rule = "masked_value"
 const maskStart = "[redacted:"
 
 func masked(doc *strictjson.Doc) (found []schema.Violation) {
-	if !bytes.Contains(doc.Text, []byte(maskStart)) {
+	if !bytes.Contains(doc.Text, []byte(maskStart)) && !bytes.Contains(doc.Text, []byte(`\u`)) { // which may spell it
 		return nil
 	}
 	for i := range doc.Nodes {

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,6 +22,8 @@ func TestNames(t *testing.T) {
 		{"x", []string{"y", "X"}, []string{"X"}},
 		{"same", []string{"same"}, nil},
 		{"", []string{"a"}, nil},
+		{strings.Repeat("n", 64), []string{strings.Repeat("n", 63)}, []string{strings.Repeat("n", 63)}},
+		{strings.Repeat("n", 65), []string{strings.Repeat("n", 64)}, nil},
 	} {
 		assert.Equal(t, c.want, Names(c.name, c.candidates), c.name)
 	}
