@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -91,6 +93,25 @@ func TestARefusedResultIsAskedAbout(t *testing.T) {
 			env := do(guardOf(t, tool, &opts))
 			assert.Equal(t, "ok", verdict(env))
 			assert.Equal(t, "receipt 7", env.Result.Text)
+		})
+	}
+}
+
+// A check that ends because the caller has left has found nothing.
+func TestACheckThatIsCutShortRefusesNothing(t *testing.T) {
+	t.Parallel()
+	for name, looks := range map[string]func(context.Context) error{
+		"obeys":          func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"in other words": func(ctx context.Context) error { <-ctx.Done(); return errors.New("no receipt") },
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			g := guardOf(t, toolOf(toolguard.NonIdempotent, answers("paid")), &toolguard.Options{
+				CheckResult: func(ctx context.Context, _ toolguard.Result) error { return looks(ctx) },
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			assert.Equal(t, "ok", verdict(doIn(ctx, g)))
+			synctest.Wait()
 		})
 	}
 }

@@ -95,3 +95,23 @@ type endlessly int
 
 func (n endlessly) Error() string { return "and" }
 func (n endlessly) Unwrap() error { return n + 1 }
+
+// Host code that hangs over an error takes no more time than the attempt had.
+func TestWhoHangsOverAnErrorDoesNotHoldUpTheCall(t *testing.T) {
+	t.Parallel()
+	for name, hang := range map[string]func(o *toolguard.Options, wait func()){
+		"classifier": func(o *toolguard.Options, wait func()) {
+			o.Classifier = func(context.Context, error) (toolguard.Verdict, bool) { wait(); return toolguard.Verdict{}, false }
+		},
+		"pass through": func(o *toolguard.Options, wait func()) { o.PassThrough = func(error) bool { wait(); return false } },
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			o := &toolguard.Options{Timeout: toolguard.TimeoutPolicy{Attempt: 20 * time.Second, Budget: 20 * time.Second, Grace: 2 * time.Second}}
+			hang(o, untilReleased(t))
+			g := guardOf(t, toolOf(toolguard.ReadOnly, obeys), o)
+			var env toolguard.Envelope
+			assert.LessOrEqual(t, took(func() { env = do(g) }), 22*time.Second)
+			assert.Equal(t, "attempt_timeout/failed", verdict(env))
+		})
+	}
+}
