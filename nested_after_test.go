@@ -32,14 +32,15 @@ func TestWhatAnAttemptLeavesBehindSharesNothing(t *testing.T) {
 				Concurrency: toolguard.ConcurrencyPolicy{Wait: time.Minute},
 			}
 			g := guardOf(t, leaf, opts)
-			var kept context.Context
+			left := make(chan context.Context, 1)
 			starts := leafOf(toolguard.ReadOnly, func(ctx context.Context) (toolguard.Result, error) {
-				kept = context.WithoutCancel(ctx)
+				left <- context.WithoutCancel(ctx)
 				time.Sleep(outlives)
 				return toolguard.Result{}, nil
 			})
 			starts.info.Name = "starter"
 			do(guardOf(t, starts, opts))
+			kept := <-left
 			var wg sync.WaitGroup
 			codes := make([]toolguard.Code, crowd)
 			for n := range crowd {
