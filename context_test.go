@@ -2,6 +2,7 @@ package toolguard_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +16,11 @@ import (
 type oddContext struct {
 	context.Context
 	panics string
-	now    *bool
+	now    *atomic.Bool
 }
 
 func (o oddContext) may(method string) {
-	if *o.now && o.panics == method {
+	if o.now.Load() && o.panics == method {
 		panic(method)
 	}
 }
@@ -36,17 +37,18 @@ func TestContextsThatPanic(t *testing.T) {
 		for when, atOnce := range map[string]bool{"at once": true, "while the tool runs": false} {
 			for what, takes := range map[string]time.Duration{"quick": 0, "slow": time.Second, "hanging": time.Hour} {
 				inBubble(t, method+" "+when+", "+what, func(t *testing.T) {
-					now := atOnce
+					now := new(atomic.Bool)
+					now.Store(atOnce)
 					log := &eventLog{}
 					g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
-						now = true
+						now.Store(true)
 						time.Sleep(takes)
 						return toolguard.Result{}, nil
 					}), &toolguard.Options{Timeout: shortTime, Observer: log})
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					var env toolguard.Envelope
-					assert.LessOrEqual(t, took(func() { env = doIn(oddContext{ctx, method, &now}, g) }), shortBound)
+					assert.LessOrEqual(t, took(func() { env = doIn(oddContext{ctx, method, now}, g) }), shortBound)
 					requireEnvelope(t, env)
 					if env.Attempts == 0 {
 						assert.Equal(t, "internal_error/not_started", verdict(env))
