@@ -181,3 +181,42 @@ func TestTheSearchForAnUndecodableValueIsBounded(t *testing.T) {
 		assert.Equal(t, field, e.Field)
 	}
 }
+
+// scrawl reads itself, and writes where it reads.
+type scrawl struct{ read string }
+
+func (s *scrawl) UnmarshalJSON(text []byte) error {
+	s.read = string(text)
+	copy(text, "999")
+	return nil
+}
+
+// scrawledText does so with what a string holds.
+type scrawledText struct{ read string }
+
+func (s *scrawledText) UnmarshalText(text []byte) error {
+	s.read = string(text)
+	copy(text, "999")
+	return nil
+}
+
+// An argument that spoils what it is read from spoils its own copy.
+func TestAnArgumentThatReadsItselfCannotChangeTheOthers(t *testing.T) {
+	t.Parallel()
+	spoils[struct{ V []map[string]scrawl }](t, `{"V":[{"a":100}]}`)
+	spoils[struct{ V struct{ In *scrawledText } }](t, `{"V":{"In":"abc"}}`)
+	spoils[struct{ V map[scrawledText]int }](t, `{"V":{"abc":1}}`)
+}
+
+func spoils[In any](t *testing.T, args string) {
+	t.Helper()
+	var read []string
+	info := toolguard.Info{Name: "pay", Effect: toolguard.Idempotent, Schema: json.RawMessage(`{}`)}
+	tool := toolguard.Action(info, func(_ context.Context, in In) error {
+		read = append(read, fmt.Sprintf("%+v", in))
+		return toolguard.Unavailable("busy")
+	})
+	env := guardOf(t, tool, &toolguard.Options{Retry: toolguard.RetryPolicy{BaseDelay: 1}}).Do(t.Context(), toolguard.Call{Args: json.RawMessage(args)})
+	assert.Equal(t, args, string(env.Args))
+	assert.Len(t, read, 3)
+}

@@ -66,6 +66,29 @@ func (w fieldWalk) of(t reflect.Type) *fieldSet {
 	return nil
 }
 
+// readsItself reports whether a value of the type hands what it is decoded from to code
+// that is neither this package's nor the standard library's.
+func readsItself(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	if p := reflect.PointerTo(t); p.Implements(jsonUnmarshaler) || p.Implements(textUnmarshaler) {
+		return strings.Contains(t.PkgPath(), ".") || t.PkgPath() == "main" || t.Name() == ""
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return t.Kind() == reflect.Map && readsItself(t.Key(), seen) || readsItself(t.Elem(), seen)
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if readsItself(f.Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // enter adds the fields of a struct, then what its embedded structs add: a name
 // further out hides one further in.
 func (w fieldWalk) enter(fields map[string]*fieldSet, t reflect.Type, entered map[reflect.Type]bool) {

@@ -135,8 +135,11 @@ func (t *Typed[In]) Call(ctx context.Context, args json.RawMessage) (Result, err
 
 func (t *Typed[In]) construction() error { return t.err }
 
-// borrows says that Call only reads its arguments: decoding copies.
-func (t *Typed[In]) borrows() {}
+// borrows says that Call only reads its arguments: decoding copies, but for what types
+// do that read themselves.
+func (t *Typed[In]) borrows() bool {
+	return !readsItself(reflect.TypeFor[In](), map[reflect.Type]bool{})
+}
 
 func (t *Typed[In]) gates() gates {
 	g := gates{

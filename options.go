@@ -89,7 +89,9 @@ type body struct {
 
 func newBody(tool Tool) *body {
 	b := &body{tool: tool}
-	_, b.borrowed = tool.(interface{ borrows() })
+	if t, ok := tool.(interface{ borrows() bool }); ok {
+		b.borrowed = t.borrows()
+	}
 	if t, ok := tool.(gated); ok {
 		b.status = t.gates().status
 	}
