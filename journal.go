@@ -103,7 +103,8 @@ type Entry struct {
 	Digest         Digest `json:"digest"`
 	ApprovalDigest Digest `json:"approval_digest"`
 	// Args are the exact arguments that run, Result what the tool returned, in
-	// this package's own form; nil if there is none, or it was too large.
+	// this package's own form; nil if there is none, or it was too large. What a Journal
+	// is given to write is the call's: it must not be changed in place.
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 	// Sealed says that both are as they are stored, because they cannot be unsealed:
