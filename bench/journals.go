@@ -28,7 +28,8 @@ func journal() Case {
 	return Case{Name: "memory journal", Variants: []Variant{
 		{Name: Unwatched, New: chargesOf(nil, sameScope)},
 		{Name: Journaled, New: chargesOf(fullJournal, sameScope), Bounds: []Bound{
-			{Beside: Unwatched, More: 1000, Extra: 8},
+			{Beside: Unwatched, Extra: 8},
+			{Beside: Unwatched, More: 1000, Stretch: true},
 		}},
 		{Name: Stepped, New: chargesOf(fullJournal, nextStep), Bounds: []Bound{{Beside: Journaled}}},
 	}}
