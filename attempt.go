@@ -2,6 +2,7 @@ package toolguard
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -258,9 +259,9 @@ func (c *call) readLate(a *attempt) *lateAnswer {
 	switch failed := a.failed(); {
 	case failed:
 	case inner == nil:
-		return &lateAnswer{outcome: OutcomeSucceeded, result: &a.result}
+		return c.checkLate(a, &a.result)
 	case inner.OK:
-		return &lateAnswer{outcome: OutcomeSucceeded, result: &inner.Result}
+		return c.checkLate(a, &inner.Result)
 	case inner.identity == c.guard.args.identity:
 		d := diagnosis{Verdict: Verdict{Code: inner.Error.Code, Outcome: inner.Error.Outcome}, claimed: true}
 		return &lateAnswer{outcome: c.guard.info.outcomeOf(&d, nil), code: d.Code}
@@ -269,6 +270,15 @@ func (c *call) readLate(a *attempt) *lateAnswer {
 	}
 	d := a.diagnose()
 	return &lateAnswer{outcome: c.guard.info.outcomeOf(&d, a.evidence.Load()), code: d.Code, detail: d.detail}
+}
+
+// checkLate looks for a failure that came late as a success.
+func (c *call) checkLate(a *attempt, r *Result) *lateAnswer {
+	f, o := c.refuted(context.WithoutCancel(c.ctx), callbackTimeout, r, a)
+	if f == nil {
+		return &lateAnswer{outcome: OutcomeSucceeded, result: r}
+	}
+	return &lateAnswer{outcome: o, code: f.Code, detail: f.detail}
 }
 
 // unplacedCode is the code of a call that got no place.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/toolguard-go/toolguard/internal/canonical"
 	"github.com/toolguard-go/toolguard/internal/isolate"
@@ -16,27 +17,46 @@ import (
 // checkResult looks for a failure that came as a success. A check that itself
 // fails changes nothing: the tool said yes.
 func (c *call) checkResult() {
-	check := c.guard.opts.CheckResult
-	if c.failure != nil || !c.fitsOutput() || check == nil {
+	if c.failure != nil {
 		return
 	}
-	r := *c.result // a check that hangs may go on reading its own
-	err := c.isolate(func(ctx context.Context) error {
+	ctx, limit := c.ctx, c.left(callbackTimeout)
+	if ctx.Err() != nil { // what is written down is for others, too
+		ctx, limit = context.WithoutCancel(ctx), leastPatience
+	}
+	if f, o := c.refuted(ctx, limit, c.result, c.last()); f != nil {
+		c.settleOutcome(o)
+		c.failure = f
+	}
+}
+
+// refuted says why the result of an attempt is no success after all, and what is known
+// of its effect then; nil if it is one.
+func (c *call) refuted(ctx context.Context, limit time.Duration, result *Result, a *attempt) (*failure, Outcome) {
+	check := c.guard.opts.CheckResult
+	switch {
+	case !c.fitsOutput(ctx, limit, result):
+		d := diagnosis{Verdict: Verdict{Code: CodeBadResponse}}
+		return &failure{diagnosis: d, err: errOutput}, c.guard.info.outcomeOf(&d, nil)
+	case check == nil:
+		return nil, OutcomeSucceeded
+	}
+	r := *result // a check that hangs may go on reading its own
+	err := c.guard.hanging.stages[StageConfirm].Run(ctx, limit, func(ctx context.Context) error {
 		return check(c.checking(ctx), r)
 	})
-	if err == nil || isolate.Misbehaved(err) || c.ctx.Err() != nil {
-		return
+	if err == nil || isolate.Misbehaved(err) || ctx.Err() != nil {
+		return nil, OutcomeSucceeded
 	}
-	d := diagnose(c.ctx, err, stopNone, reader{errors: &c.guard.hanging.errors})
+	d := diagnose(ctx, err, stopNone, reader{errors: &c.guard.hanging.errors})
 	if d.Code == CodeUnknownError {
 		d.Code, d.definite = CodeResultRejected, true
 	}
-	record := c.last().evidence.Load()
+	record := a.evidence.Load()
 	if d.definite && !d.claimed && record.Used() && record.UnsafeRequests() <= 1 {
 		d.Outcome = OutcomeFailed // the one request that could act is the one that says it did not
 	}
-	c.settleOutcome(c.guard.info.outcomeOf(&d, record))
-	c.failure = &failure{diagnosis: d, err: err}
+	return &failure{diagnosis: d, err: err}, c.guard.info.outcomeOf(&d, record)
 }
 
 // Failed is a ready-made Options.CheckResult for tools that report failures
@@ -135,7 +155,7 @@ func (c *call) query(believes func(Outcome) bool) {
 // back, and all inside it. That nothing is known of it, never so soon: the request
 // may still be on its way.
 func (c *call) settles(o Outcome) bool {
-	return o == OutcomeSucceeded || o == OutcomeFailed && !c.stillRuns()
+	return o == OutcomeSucceeded || o == OutcomeFailed && !c.stillRuns() && !c.overAbandoned()
 }
 
 // stillRuns says that the last attempt, or one inside it, was given up on: it may
@@ -145,6 +165,10 @@ func (c *call) stillRuns() bool {
 	return a != nil && (a.abandoned() || a.strays.Load() > 0)
 }
 
+// overAbandoned says that this call runs over an earlier one's doubt whose attempt was
+// given up on.
+func (c *call) overAbandoned() bool { return c.inJournal() && c.ledger.entry.Code == CodeAbandoned }
+
 // escapesStatus says that a status query cannot prove that nothing happened: an
 // attempt may act yet, or a stand-in has, of which the tool's service knows nothing.
 func (c *call) escapesStatus() bool { return c.stillRuns() || c.stoodIn() }
@@ -152,19 +176,13 @@ func (c *call) escapesStatus() bool { return c.stillRuns() || c.stoodIn() }
 // fitsOutput holds a result against the schema that the tool declares for it. One
 // that breaks it says nothing that can be relied on; of one that could not be judged
 // in time nothing is known, and the tool said yes.
-func (c *call) fitsOutput() bool {
-	if c.guard.output == nil || c.result.InputRequired {
+func (c *call) fitsOutput(ctx context.Context, limit time.Duration, r *Result) bool {
+	if c.guard.output == nil || r.InputRequired {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), max(c.left(callbackTimeout), leastPatience))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(limit, leastPatience))
 	defer cancel()
-	if c.guard.admitsResult(ctx, c.result) {
-		return true
-	}
-	d := diagnosis{Verdict: Verdict{Code: CodeBadResponse}}
-	c.settleOutcome(c.guard.info.outcomeOf(&d, nil))
-	c.failure = &failure{diagnosis: d, err: errOutput}
-	return false
+	return c.guard.admitsResult(ctx, r)
 }
 
 var errOutput = errors.New("toolguard: the result does not fit Info.OutputSchema")

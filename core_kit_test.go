@@ -118,6 +118,9 @@ func bubble(t *testing.T, f func(*testing.T)) {
 	synctest.Test(t, f)
 }
 
+// pass lets time go by, which costs none in a bubble.
+func pass(d time.Duration) { time.Sleep(d) }
+
 // inBubble runs f as a subtest in a bubble.
 func inBubble(t *testing.T, name string, f func(*testing.T)) {
 	t.Helper()

@@ -207,7 +207,7 @@ func (s *session) settleDoubt(key callKey) {
 
 func (s *session) doubt(d doubt) {
 	if old := s.doubted(d.key); old != nil && old.idempotencyKey == d.idempotencyKey {
-		d.since = old.since
+		d.since, d.abandoned = old.since, d.abandoned || old.abandoned
 	}
 	s.settleDoubt(d.key)
 	if len(s.doubts) == maxDoubts {

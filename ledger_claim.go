@@ -45,6 +45,9 @@ func (c *call) claim() bool {
 	if err := e.move(StatePending, lease); err != nil {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
 	}
+	if doubted && l.entry.Code == CodeAbandoned {
+		e.Code = CodeAbandoned // of the attempt before, which may act yet
+	}
 	intent := c.lineOn(was.State, &e, "")
 	var room [4]line
 	ok, err := c.store(c.ctx, was, &e, append(append(room[:0], l.lines...), intent))

@@ -147,7 +147,7 @@ func (c *call) settled() Entry {
 	if c.failure != nil {
 		e.Code = c.failure.Code
 	}
-	if e.State == StateUnknown && c.escapesStatus() {
+	if e.State == StateUnknown && (c.escapesStatus() || c.overAbandoned()) {
 		e.Code = CodeAbandoned // whatever the caller was told
 	}
 	return e
@@ -237,9 +237,10 @@ func (c *call) recordLate(late *lateAnswer) {
 }
 
 // settlesLate says whether an abandoned attempt's answer says what became of the
-// entry. That it failed says nothing of others that may have had the effect.
+// entry. That it failed says nothing of others that may have had the effect, and of a
+// tool that may run again there may be such.
 func (c *call) settlesLate(late *lateAnswer, e *Entry) bool {
 	o := late.effect()
 	return o == OutcomeSucceeded ||
-		o != OutcomeUnknown && !c.guard.info.mayRepeat(e) && !e.Approval.doubts()
+		o != OutcomeUnknown && c.guard.info.Effect == NonIdempotent && !e.Approval.doubts()
 }
