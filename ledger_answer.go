@@ -129,7 +129,7 @@ func (c *call) clearUp() bool {
 	if c.outcome == OutcomeUnknown {
 		return false
 	}
-	if c.outcome == OutcomeSucceeded {
+	if e.Checks++; c.outcome == OutcomeSucceeded {
 		c.putReceipt(e)
 		return false
 	}

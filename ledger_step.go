@@ -9,6 +9,7 @@ import "errors"
 // Of the same turn it also counts that it had, or that people are concerned with it.
 var (
 	doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted, StateApproved}
+	done     = []State{StateSucceeded}
 	ofATurn  = append(doubtful[:len(doubtful):len(doubtful)], StateSucceeded, StateAwaiting, StateDenied)
 )
 
@@ -19,14 +20,23 @@ func (c *call) undoubtedElsewhere() bool {
 	if !c.mindsOthers() {
 		return true
 	}
-	other, err := c.doubtElsewhere()
-	if err == nil && other.State == StateNone {
-		other, err = c.doubtOfEdited()
+	for range maxRaces {
+		other, err := c.doubtElsewhere()
+		if err == nil && other.State == StateNone {
+			other, err = c.doubtOfEdited()
+		}
+		switch {
+		case err != nil:
+			return c.refuseWithoutJournal(err)
+		case other.State == StateNone:
+			return true
+		case !c.settledElsewhere(other):
+			return false
+		case c.ledger.entry.Key == other.Key:
+			return true // it goes on as that one
+		} // that one did nothing; there may be more
 	}
-	if err != nil {
-		return c.refuseWithoutJournal(err)
-	}
-	return other.State == StateNone || c.settledElsewhere(other)
+	return c.refuseInFlight()
 }
 
 // mindsOthers: what a person lets run again is decided about already.
@@ -41,11 +51,15 @@ func (c *call) doubtElsewhere() (Entry, error) {
 	if !c.scope.stepped() {
 		return Entry{}, nil // it has the key of its twins
 	}
-	q := Query{Digest: c.digest, States: doubtful, Limit: maxElsewhere}
-	if c.turn() != "" && !c.guard.info.meansRepeats() {
+	q, repeats := Query{Digest: c.digest, States: doubtful, Limit: maxElsewhere}, c.guard.info.meansRepeats()
+	if c.turn() != "" && !repeats {
 		q.States = ofATurn
 	}
-	return c.findElsewhere(q, c.minds)
+	found, err := c.findElsewhere(q, c.minds)
+	if err != nil || found.State != StateNone || c.turn() != "" || repeats {
+		return found, err
+	}
+	return c.findElsewhere(Query{Digest: c.digest, States: done, Limit: maxDoneElsewhere}, c.minds)
 }
 
 // findElsewhere returns the first entry that counts, of those the query asks for in the
@@ -57,7 +71,7 @@ func (c *call) findElsewhere(q Query, counts func(*Entry) bool) (Entry, error) {
 	}
 	found, err := c.guard.journal.scan(c.ctx, c.left(callbackTimeout), q)
 	for i := range found {
-		if e := &found[i]; e.Scope.Tenant == s.Tenant && counts(e) {
+		if e := &found[i]; e.Scope.Tenant == s.Tenant && e.Key != c.ledger.entry.Key && counts(e) {
 			return *e, err
 		}
 	}
@@ -68,9 +82,13 @@ func (c *call) findElsewhere(q Query, counts func(*Entry) bool) (Entry, error) {
 // one in doubt none has been made since.
 const maxElsewhere = 100
 
+// maxDoneElsewhere bounds it for what is done, where that answers no turn: after one
+// that was settled later only calls without a step are made.
+const maxDoneElsewhere = 10
+
 // minds says whether an identical call of another step keeps this one from running.
 func (c *call) minds(e *Entry) bool {
-	again := c.scope.Session != "" && c.sameTurn(e) && !c.guard.info.meansRepeats()
+	again := c.scope.Session != "" && c.turn() != "" && c.turn() == e.Scope.Turn && !c.guard.info.meansRepeats()
 	switch e.State {
 	case StateApproved:
 		return e.Approval.doubts() || again

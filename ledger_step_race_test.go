@@ -161,3 +161,78 @@ func TestWhatIsSettledLaterAnswersOtherSteps(t *testing.T) {
 		})
 	}
 }
+
+// Where the host tells no turns apart, the model asks again because nobody knew: that is
+// no second wish.
+func TestWithoutTurnsWhatIsSettledLaterAnswersOtherSteps(t *testing.T) {
+	t.Parallel()
+	for _, session := range []string{"s", ""} {
+		in := func(step string) context.Context {
+			return toolguard.WithScope(t.Context(), toolguard.Scope{Principal: "ann", Session: session, Run: "r", Step: step})
+		}
+		b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+		g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j})
+		first := refundOf(in("1"), g, "A")
+		decide(t, j, toolguard.Ruling{Key: first.Key, Verdict: toolguard.RulingSucceeded, Result: toolguard.Result{Text: "paid"}})
+		b.set(false, nil)
+		for _, step := range []string{"2", "3"} {
+			assert.True(t, hasNote(refundOf(in(step), g, "A"), "replayed"), "session %q", session)
+		}
+		assertOnce(t, b)
+		refundOf(in("4"), g, "B")
+		refundOf(in("5"), g, "B")
+		assert.Equal(t, 3, b.count(), "what was known at once is asked for anew")
+	}
+}
+
+// What a call finds out about one that was lost is settled later, too.
+func TestWhatACallFindsOutWasNotKnown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := new(bank)
+		tool := refundTool(b, toolguard.NonIdempotent)
+		tool.Status = b.status
+		j := &faulty{Journal: toolguard.NewMemoryJournal(), before: on(2, errDisk)} // of the first call it is not written what came of it
+		g := guardOf(t, tool, &toolguard.Options{Journal: j})
+		refundOf(inTurn(""), g, "A")
+		time.Sleep(2 * minute)
+		assert.True(t, hasNote(refundOf(inTurn(""), g, "A"), "confirmed"))
+		assert.True(t, hasNote(refundOf(inTurn(""), g, "A"), "replayed"))
+		assertOnce(t, b)
+	})
+}
+
+// A call that is resumed is of the turn it was made in, and minds what was done there.
+func TestAResumedCallIsOfItsTurn(t *testing.T) {
+	t.Parallel()
+	in := func(step string) context.Context {
+		return toolguard.WithScope(t.Context(), toolguard.Scope{Principal: "ann", Session: "s", Turn: "1", Run: "r", Step: step})
+	}
+	b := &bank{refuses: toolguard.NotStarted(errLost)}
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: toolguard.NewMemoryJournal(), Retry: once})
+	undone := refundOf(in("1"), g, "A")
+	b.set(false, nil)
+	require.True(t, refundOf(in("2"), g, "A").OK)
+	assert.True(t, hasNote(g.Resume(t.Context(), undone.Key), "replayed"))
+	assertOnce(t, b)
+}
+
+// That one identical call did nothing after all says nothing of the next one.
+func TestEachOtherStepIsMinded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		in := func(step string) context.Context {
+			return toolguard.WithScope(t.Context(), toolguard.Scope{Principal: "ann", Session: "s", Turn: "1", Run: "r", Step: step})
+		}
+		withoutStep := toolguard.WithScope(t.Context(), toolguard.Scope{Principal: "ann", Session: "s", Turn: "1"})
+		b := new(bank)
+		tool := refundTool(b, toolguard.NonIdempotent)
+		tool.Status = b.status
+		g := guardOf(t, tool, &toolguard.Options{Journal: toolguard.NewMemoryJournal()})
+		require.True(t, refundOf(in("1"), g, "A").OK)
+		b.set(false, toolguard.MaybeDone(errLost))
+		assert.Equal(t, toolguard.OutcomeUnknown, refundOf(withoutStep, g, "A").Error.Outcome)
+		b.set(false, nil)
+		time.Sleep(2 * minute)
+		assert.True(t, hasNote(refundOf(in("2"), g, "A"), "replayed"))
+		assertOnce(t, b)
+	})
+}

