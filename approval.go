@@ -84,6 +84,8 @@ func (c *call) approvedAgain(e *Entry) bool {
 // still what would run.
 func (c *call) approvedBefore(e *Entry) bool {
 	switch {
+	case e.Scope.Principal != c.scope.Principal && e.Approval.doubts():
+		return c.answerStored(CodeInDoubt, OutcomeUnknown)
 	case e.Scope.Principal != c.scope.Principal: // it is somebody else's, and stays so
 		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
 	case e.overdue():

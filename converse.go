@@ -193,6 +193,10 @@ func (c *call) cleared(d *doubt) bool {
 	own := c.key.Load()
 	c.key.Store(&d.idempotencyKey)
 	c.query(func(o Outcome) bool { return d.settles(o, time.Now(), c.guard.info.settleDelay()) })
+	if c.failure == nil && d.principal != c.scope.Principal {
+		c.withhold()
+		return false
+	}
 	if c.failure == nil || c.outcome == OutcomeUnknown {
 		return false
 	}
@@ -208,7 +212,9 @@ func (c *call) cleared(d *doubt) bool {
 // refuseInFlight answers a call from inside a tool, whose identical write runs.
 func (c *call) refuseInFlight() bool {
 	c.refuse(CodeInProgress, 0)
-	c.outcome = OutcomeUnknown
+	if c.guard.info.Effect != ReadOnly {
+		c.outcome = OutcomeUnknown
+	}
 	return false
 }
 

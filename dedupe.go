@@ -272,7 +272,7 @@ func (c *call) replay(w *doneWrite) {
 		c.take(&k.shared, DecisionReplay, Note{Kind: prompts.NoteReplayed, Age: time.Since(w.at)})
 		return
 	}
-	c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeResultUnavailable}, claimed: true}}
+	c.withhold()
 	c.outcome, c.decided = OutcomeSucceeded, DecisionReplay
 	c.answersUnder(w.key)
 	c.answered = w.answer // without its result it is the same answer

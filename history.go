@@ -68,6 +68,7 @@ type toolTurn struct {
 type doubt struct {
 	key            callKey
 	at             time.Time
+	principal      string
 	since          time.Time // the downstream has known the key
 	idempotencyKey string    // "" if the downstream cannot be asked
 	abandoned      bool      // its attempt may still run
@@ -299,7 +300,7 @@ func (s *session) bookEffect(b *booking) {
 	case !b.acted && !b.confirmed || p.code == CodeControlFlow:
 	case b.journaled && !happened:
 	case unknown && b.info.Effect != Idempotent:
-		s.doubt(doubt{p.key, p.at, b.since(), b.idempotencyKey, b.abandoned, b.unwritten})
+		s.doubt(doubt{p.key, p.at, b.principal, b.since(), b.idempotencyKey, b.abandoned, b.unwritten})
 	case !unknown:
 		s.settleDoubt(p.key)
 		if happened && !b.neither && p.turn == s.turnNo {

@@ -57,8 +57,7 @@ func (c *call) answerStored(code Code, o Outcome) bool {
 // else of the conversation learns that it had, and not what came back.
 func (c *call) replayEntry(e *Entry) {
 	c.outcome, c.decided = OutcomeSucceeded, DecisionReplay
-	own := c.scope.stepped() && c.scope.Run == e.Scope.Run && c.scope.Step == e.Scope.Step || e.Scope.Principal == c.scope.Principal
-	if r, from, ok := decodeResult(e.Result); ok && own {
+	if r, from, ok := decodeResult(e.Result); ok && c.mayRead(e) {
 		c.failure, c.result = nil, &r
 		c.notes = append(c.notes, Note{Kind: prompts.NoteReplayed, Age: e.Read.Sub(e.effective())})
 		if from != nil {
@@ -70,6 +69,18 @@ func (c *call) replayEntry(e *Entry) {
 		}
 		return
 	}
+	c.withhold()
+}
+
+// mayRead says whether what came back is for this caller.
+func (c *call) mayRead(e *Entry) bool {
+	s := c.scope
+	return s.stepped() && s.Run == e.Scope.Run && s.Step == e.Scope.Step || e.Scope.Principal == s.Principal
+}
+
+// withhold tells of a success without its result.
+func (c *call) withhold() {
+	c.result = nil
 	c.failure = &failure{diagnosis: diagnosis{Verdict: Verdict{Code: CodeResultUnavailable}, claimed: true}}
 }
 
@@ -131,6 +142,9 @@ func (c *call) clearUp() bool {
 	}
 	if e.Checks++; c.outcome == OutcomeSucceeded {
 		c.putReceipt(e)
+		if !c.mayRead(&e) {
+			c.withhold()
+		}
 		return false
 	}
 	c.failure, c.decided, c.why = nil, DecisionAnswer, ""
