@@ -102,7 +102,7 @@ func (c *call) unrepeated() bool {
 			c.replay(f.done)
 			return false
 		default:
-			return true
+			return c.injectTaken()
 		}
 	}
 }

@@ -27,6 +27,14 @@ func (c *call) injectKey() bool {
 	return c.adopt(text)
 }
 
+// injectTaken does so once more where the call has taken over another one's key since.
+func (c *call) injectTaken() bool {
+	if c.guard.info.KeyField == "" || c.rarely().injected == c.CallKey() {
+		return true
+	}
+	return c.injectKey() && c.matched()
+}
+
 // adopt makes text the arguments: what is judged from here on is what runs.
 func (c *call) adopt(text json.RawMessage) bool {
 	doc, err := strictjson.Parse(text, c.guard.args.limits)
