@@ -63,6 +63,15 @@ func (a *arguments) digestOf(doc *strictjson.Doc) Digest {
 	return digest.Of(a.identity, doc, a.irrelevant)
 }
 
+// digestOfText is that of a stored document; the zero Digest if it is none.
+func (a *arguments) digestOfText(text json.RawMessage) Digest {
+	doc, err := strictjson.Parse(slices.Clone(text), a.limits)
+	if err != nil || !doc.IsObject() {
+		return Digest{}
+	}
+	return a.digestOf(&doc)
+}
+
 // withMember returns the object with a string member, and what the member was if
 // it was one before.
 func withMember(doc *strictjson.Doc, name, value string) (text []byte, former string) {

@@ -32,7 +32,7 @@ func (c *call) refusesEdit() bool {
 }
 
 // unsettled are the states in which such a call may have had its effect, or may have it yet.
-var unsettled = []State{StatePending, StateUnknown, StateParked, StateAborted}
+var unsettled = []State{StatePending, StateUnknown, StateParked, StateAborted, StateApproved}
 
 // maxUnsettled bounds how many of them are looked at.
 const maxUnsettled = 1000
@@ -52,6 +52,7 @@ func (c *call) doubtOfEdited() (Entry, error) {
 // ranEdited says that the entry is of another call that this one repeats. What a person
 // has closed answers until the user speaks, as it would its own call.
 func (c *call) ranEdited(e *Entry) bool {
-	over := e.State == StateAborted && !c.scope.stepped() && c.scope.Turn != "" && !c.sameTurn(e)
-	return !over && e.Approval != nil && e.Approval.Edited && e.ApprovalDigest == c.approvalDigest()
+	over := e.State == StateApproved && !e.Approval.doubts() || e.State == StateAborted && !c.scope.stepped() && c.scope.Turn != "" && !c.sameTurn(e)
+	decided := e.Key == c.ledger.entry.Linked // about which a person has: this call is in its place
+	return !over && !decided && e.Approval != nil && e.Approval.Edited && c.guard.args.digestOfText(e.Args) == c.digest
 }

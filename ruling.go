@@ -128,8 +128,9 @@ func (r *Ruling) apply(e Entry) (Entry, error) {
 
 // approve lets the entry run, as it is or with other arguments.
 func (r *Ruling) approve(e Entry) (Entry, error) {
-	edited := len(r.Args) > 0
-	if edited {
+	edited := e.Approval != nil && e.Approval.Edited // before
+	if len(r.Args) > 0 {
+		edited = true
 		doc, err := strictjson.Parse(r.Args, strictjson.Limits{})
 		if err == nil && !doc.IsObject() {
 			err = errors.New("they are another value")
