@@ -62,7 +62,7 @@ func (c *call) needsApproval() bool {
 
 // awaited answers a call about which nobody has decided yet.
 func (c *call) awaited(e *Entry) bool {
-	if !e.overdue() {
+	if !e.ranOut() {
 		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
 	}
 	return c.expireEntry(e, CodeApprovalExpired)
@@ -88,7 +88,7 @@ func (c *call) approvedBefore(e *Entry) bool {
 		return c.answerStored(CodeInDoubt, OutcomeUnknown)
 	case e.Scope.Principal != c.scope.Principal: // it is somebody else's, and stays so
 		return c.answerStored(CodeApprovalPending, OutcomeNotStarted)
-	case e.overdue():
+	case e.ranOut():
 		return c.expireEntry(e, CodeApprovalExpired)
 	case e.Approval == nil || e.Approval.Digest != c.storedDigest(e) || !e.Approval.holds(c):
 		return c.expireEntry(e, CodeApprovalStale)
@@ -100,7 +100,7 @@ func (c *call) approvedBefore(e *Entry) bool {
 
 // holdsAsLongAs says that the call's approval is that of an entry.
 func (c *call) holdsAsLongAs(e *Entry) {
-	c.ledger.runsOut = time.Since(c.began) + e.Due - e.Read.Sub(e.Updated)
+	c.ledger.runsOut = time.Since(c.began) + e.holds() - e.Read.Sub(e.Updated)
 }
 
 // approvalLeft is how long the approval of a call that did not start holds still. To
@@ -250,11 +250,12 @@ func (c *call) awaitDecision() bool {
 	if was.State.inDoubt() { // that it waits would say that nothing has begun
 		return c.answerStored(CodeInDoubt, OutcomeUnknown)
 	}
-	e, err := c.intent().next(StateAwaiting, c.guard.opts.Approval.Expiry)
+	e := c.intent()
+	e.Approval = c.approval("", "") // what is to be decided about
+	e, err := e.next(StateAwaiting, c.guard.opts.Approval.Expiry)
 	if err != nil {
 		return c.fail(diagnosis{Verdict: Verdict{Code: CodeInternalError}}, err)
 	}
-	e.Approval = c.approval("", "") // what is to be decided about
 	if !c.put(&was, e, c.askedFor()) {
 		return false
 	}
@@ -340,7 +341,7 @@ func (c *call) approvedWider() bool {
 		return false
 	}
 	e, err := c.wider()
-	if err != nil || e.State != StateApproved || e.overdue() {
+	if err != nil || e.State != StateApproved || e.ranOut() {
 		return false
 	}
 	c.ledger.approval = c.approval(e.Approval.By, e.Approval.Why)

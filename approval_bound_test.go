@@ -148,3 +148,26 @@ func TestAWiderApprovalIsNoCall(t *testing.T) {
 	require.True(t, doIn(inTurn("2"), g).OK)
 	assert.Equal(t, 1, d.count(), "it holds still")
 }
+
+// That somebody looks at what has run out makes it no younger, also where he is killed
+// before he can say so.
+func TestWhatHasRunOutStaysSo(t *testing.T) {
+	for name, approved := range map[string]bool{"an approval": true, "the time to approve": false} {
+		inBubble(t, name, func(t *testing.T) {
+			b, j := new(bank), toolguard.NewMemoryJournal()
+			g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Approver: pendingDesk()})
+			key := refundOf(inTurn("1"), g, "A").Key
+			if approved {
+				decide(t, j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove})
+			}
+			pass(25 * time.Hour)
+			taken, err := j.Take(t.Context(), 1, minute)
+			require.NoError(t, err)
+			require.Len(t, taken, 1)
+			_, err = toolguard.Decide(t.Context(), j, toolguard.Ruling{Key: key, Verdict: toolguard.RulingApprove, By: "bob"})
+			assert.ErrorIs(t, err, toolguard.ErrDecided)
+			assert.Equal(t, "approval_expired/not_started", verdict(g.Resume(t.Context(), key)))
+			assert.Zero(t, b.count())
+		})
+	}
+}

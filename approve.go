@@ -193,6 +193,10 @@ type Approval struct {
 	// Doubt says that nobody knew whether the effect had happened already: it may
 	// happen, but what follows proves nothing of what was before.
 	Doubt bool `json:"doubt,omitempty"`
+	// Holds is how long after [Entry].Updated an entry that is approved may begin, or
+	// one that is not may be approved, whoever looks at it meanwhile. If zero, as long
+	// as Entry.Due says.
+	Holds time.Duration `json:"holds_ns,omitempty"`
 }
 
 // doubts says whether the approval is to try again what may have happened.

@@ -162,6 +162,18 @@ const maxKey = 512
 // overdue says whether somebody should have looked at the entry.
 func (e *Entry) overdue() bool { return e.Due > 0 && e.Read.Sub(e.Updated) >= e.Due }
 
+// holds is how long after Updated an approval is good, or may be given. A recoverer that
+// takes the entry makes it due later, and nothing holds longer by that.
+func (e *Entry) holds() time.Duration {
+	if a := e.Approval; a != nil && a.Holds > 0 {
+		return a.Holds
+	}
+	return e.Due
+}
+
+// ranOut says that this is over.
+func (e *Entry) ranOut() bool { return e.Due > 0 && e.Read.Sub(e.Updated) >= e.holds() }
+
 // effective is the last instant at which the tool is known to have run: if it had
 // its effect, it was about then.
 func (e *Entry) effective() time.Time { return e.Updated.Add(-e.Quiet) }

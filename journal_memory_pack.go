@@ -123,7 +123,7 @@ func appendApproval(dst []byte, a *Approval) []byte {
 	for _, s := range [...]string{a.By, a.Why, a.SchemaDigest, a.ToolVersion, a.Policy} {
 		dst = appendText(dst, s)
 	}
-	return appendBool(appendBool(append(dst, a.Digest[:]...), a.Edited), a.Doubt)
+	return binary.AppendVarint(appendBool(appendBool(append(dst, a.Digest[:]...), a.Edited), a.Doubt), int64(a.Holds))
 }
 
 func (r *unpacker) approval() *Approval {
@@ -132,7 +132,7 @@ func (r *unpacker) approval() *Approval {
 		*s = strings.Clone(r.string())
 	}
 	copy(a.Digest[:], r.take(len(a.Digest)))
-	a.Edited, a.Doubt = r.bool(), r.bool()
+	a.Edited, a.Doubt, a.Holds = r.bool(), r.bool(), time.Duration(r.int())
 	return a
 }
 

@@ -43,6 +43,7 @@ func TestPackedEntries(t *testing.T) {
 			e.Approval = &Approval{
 				By: text.Draw(rt, "by"), Why: text.Draw(rt, "why"), SchemaDigest: text.Draw(rt, "schema"), ToolVersion: text.Draw(rt, "version"),
 				Policy: text.Draw(rt, "policy"), Digest: e.ApprovalDigest, Edited: rapid.Bool().Draw(rt, "edited"), Doubt: rapid.Bool().Draw(rt, "doubt"),
+				Holds: time.Duration(rapid.Int64().Draw(rt, "holds")),
 			}
 		}
 		p := packed{about: rapid.String().Draw(rt, "what was there"), rest: "another"}

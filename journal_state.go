@@ -98,6 +98,10 @@ func (e *Entry) move(to State, due time.Duration) error {
 		e.Token++
 		e.Result, e.Code, e.Checks, e.Quiet = nil, "", 0, 0
 	}
+	if a := e.Approval; a != nil && (to == StateAwaiting || to == StateApproved) {
+		held := *a
+		held.Holds, e.Approval = due, &held
+	}
 	e.State, e.Due = to, due
 	return nil
 }

@@ -81,8 +81,8 @@ func Decide(ctx context.Context, j Journal, r Ruling) (Entry, error) {
 		return Entry{}, err
 	case e.State == StateNone || r.Key == "":
 		return Entry{}, fmt.Errorf("%w: %q", ErrNoEntry, preview(r.Key))
-	case r.Verdict == RulingApprove && r.decides(e.State) && e.overdue():
-		return e, fmt.Errorf("%w: the time to approve %q was over at %v", ErrDecided, preview(r.Key), e.Updated.Add(e.Due).Format(time.RFC3339))
+	case r.Verdict == RulingApprove && r.decides(e.State) && e.ranOut():
+		return e, fmt.Errorf("%w: the time to approve %q was over at %v", ErrDecided, preview(r.Key), e.Updated.Add(e.holds()).Format(time.RFC3339))
 	case r.Token != 0 && r.Token != e.Token || !r.decides(e.State) && !r.completes(&e):
 		return e, fmt.Errorf("%w: %q is %v", ErrDecided, preview(r.Key), e.State)
 	case len(r.Args) > 0 && r.Verdict == RulingRetry:
@@ -149,7 +149,7 @@ func (r *Ruling) approve(e Entry) (Entry, error) {
 		ToolVersion: e.ToolVersion, Policy: policy, Edited: edited,
 		Doubt: e.State == StateUnknown || e.State == StateParked,
 	}
-	holds := e.Due
+	holds := e.holds()
 	if e.State != StateAwaiting {
 		holds = retryHolds
 	}

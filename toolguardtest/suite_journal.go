@@ -137,7 +137,7 @@ func full(key string, state toolguard.State) toolguard.Entry {
 		CallID: "call_1", Digest: toolguard.Digest{1, 2, 3}, ApprovalDigest: toolguard.Digest{4, 5, 6},
 		Args:   json.RawMessage(`{ "b": 9007199254740993, "a": 1.50,  "t": "caf\u00e9 <b> 'q'" }`),
 		Result: json.RawMessage(`{"z":1,"a":[ 1, 2 ]}`), Code: "connection_lost", Attempts: 2,
-		Approval: &toolguard.Approval{By: "bob", Why: "it's \"fine\"", Digest: toolguard.Digest{7}, SchemaDigest: "x", ToolVersion: "1", Policy: "p1", Edited: true, Doubt: true},
+		Approval: &toolguard.Approval{By: "bob", Why: "it's \"fine\"", Digest: toolguard.Digest{7}, SchemaDigest: "x", ToolVersion: "1", Policy: "p1", Edited: true, Doubt: true, Holds: time.Hour},
 		Linked:   "other", Owner: "o.1", Checks: 4, Due: 90 * time.Second, Quiet: 3 * time.Second,
 	}
 }
