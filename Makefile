@@ -1,6 +1,6 @@
 # Everything here also works as the plain go command it names.
 
-.PHONY: test bench crash
+.PHONY: test bench crash chance
 
 test:
 	go test work
@@ -16,3 +16,8 @@ crash:
 	go test ./journal/sqlite -run TestNoAcknowledgedWriteIsLost -count=1 -timeout 30m -v -args -kills 1000
 	TOOLGUARD_TEST_MUST_RUN=1 go test ./journal/postgres -run TestNoAcknowledgedWriteIsLost -count=1 -timeout 30m -v -args -kills 1000
 	TOOLGUARD_TEST_MUST_RUN=1 go test ./examples/refund -run TestScenesOfChance -count=1 -timeout 30m -v -args -chances 300
+
+# Twenty thousand programs that chance has made, each held against what really happened: a failure prints the program,
+# and -seed plays it again.
+chance:
+	go test . -run TestProgramsOfChance -count=1 -timeout 30m -args -programs 20000
