@@ -238,6 +238,7 @@ func (c *call) tryAlternative(a *alternative) bool {
 		}
 		return false
 	}
+	c.unsure = c.unsure || env.Result.InputRequired && env.Attempts > 1 && c.guard.actsElsewhere() // of those before it says nothing
 	c.degrade(env.Result, &Degraded{Source: env.Tool, Missing: a.Missing})
 	c.outcome = OutcomeSucceeded
 	c.notes = append(c.notes, env.Notes...)

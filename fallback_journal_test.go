@@ -174,3 +174,19 @@ func TestAStandInDoesNotShareTheKey(t *testing.T) {
 		})
 	}
 }
+
+// That a stand-in asks for something first says nothing of what its attempt before did.
+func TestAStandInThatAsksMayHaveActed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		other := inOrder(fails(toolguard.Unavailable("the answer is lost")), func(context.Context) (toolguard.Result, error) {
+			return toolguard.Result{Text: "which one?", InputRequired: true}, nil
+		})
+		j := toolguard.NewMemoryJournal()
+		g := guardOf(t, toolOf(toolguard.Idempotent, fails(toolguard.NotStarted(toolguard.Unavailable("down")))), &toolguard.Options{
+			Journal: j, Retry: once,
+			Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{Tool: named{"other", toolguard.Idempotent, other.call}, SameEffect: true}}},
+		})
+		assert.True(t, doIn(inTurn("1"), g).OK)
+		assert.Equal(t, toolguard.StateUnknown, entry(t, j).State)
+	})
+}
