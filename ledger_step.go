@@ -17,7 +17,7 @@ var (
 // conversation or else the same run, of which nobody knows whether it had its effect,
 // or did when it was answered. It reports whether this one may run.
 func (c *call) undoubtedElsewhere() bool {
-	if !c.mindsOthers() {
+	if !c.inJournal() || !c.mindsOthers() { // the journal may have failed since
 		return true
 	}
 	for range maxRaces {
