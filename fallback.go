@@ -235,6 +235,9 @@ func (c *call) tryAlternative(a *alternative) bool {
 	if !env.OK {
 		if c.stoodIn() {
 			c.outcome = env.Error.Outcome // now it is the stand-in's effect that may have happened
+			if c.outcome == OutcomeSucceeded {
+				c.withhold()
+			}
 		}
 		return false
 	}
