@@ -162,7 +162,7 @@ func (c *call) approval(by, why string) *Approval {
 	g := c.guard
 	return &Approval{
 		By: by, Why: why, Digest: c.approvalDigest(), SchemaDigest: g.args.digest,
-		ToolVersion: g.info.Version, Policy: g.opts.Approval.Version,
+		ToolVersion: g.info.Version, Policy: g.opts.Approval.Version, Edited: c.runsEdited(),
 	}
 }
 

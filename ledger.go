@@ -187,16 +187,21 @@ func (c *call) refuseWithoutJournal(err error) bool {
 
 // editedBefore takes over the arguments that were approved: they are what runs.
 func (c *call) editedBefore() bool {
-	e := &c.ledger.entry
-	edited := e.Approval != nil && e.Approval.Edited
-	mayRun := e.State == StateApproved || e.State.inDoubt() && edited
-	if mayRun && edited {
+	e, edited := &c.ledger.entry, c.runsEdited()
+	if edited {
 		c.noteEdited(e.Args)
 	}
-	if !mayRun || bytes.Equal(e.Args, c.doc.Text) {
+	if !edited && e.State != StateApproved || bytes.Equal(e.Args, c.doc.Text) {
 		return true
 	}
 	return c.adoptEdited(e.Args)
+}
+
+// runsEdited says that the entry's arguments, if they run again, are not those that were
+// asked for.
+func (c *call) runsEdited() bool {
+	e := &c.ledger.entry
+	return (e.State == StateApproved || e.State.inDoubt()) && e.Approval != nil && e.Approval.Edited
 }
 
 // noteOnce adds a note, if it is not there.

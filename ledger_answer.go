@@ -97,10 +97,7 @@ func (c *call) seize() bool {
 // sameArguments goes on with the arguments that ran, now that they may run again: under
 // this key no others do.
 func (c *call) sameArguments() bool {
-	if e := &c.ledger.entry; !e.State.inDoubt() || e.Approval == nil || !e.Approval.Edited {
-		return true
-	}
-	return c.editedBefore() && c.injectKey() && c.matched() && c.authorized()
+	return !c.runsEdited() || c.editedBefore() && c.injectKey() && c.matched() && c.authorized()
 }
 
 // lost is the entry of a call that was not heard of again. From now on its outcome

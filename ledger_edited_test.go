@@ -118,6 +118,7 @@ func TestALostCallGoesOnWithTheArgumentsItHad(t *testing.T) {
 		pass(2 * minute)
 		caps.answer = toolguard.Answer{Verdict: toolguard.ApprovalGranted, By: "policy"}
 		assert.True(t, hasNote(g.Do(inTurn("1"), call), "args_edited"))
+		assert.True(t, hasNote(g.Do(inTurn("1"), call), "args_edited"), "who has approved of them now has not edited them")
 		assert.Equal(t, []string{"B", "B"}, orders)
 	})
 }
