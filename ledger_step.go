@@ -9,7 +9,7 @@ import "errors"
 // Of the same turn it also counts that it had, or that people are concerned with it.
 var (
 	doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted, StateApproved}
-	done     = []State{StateSucceeded}
+	acted    = []State{StateSucceeded}
 	ofATurn  = append(doubtful[:len(doubtful):len(doubtful)], StateSucceeded, StateAwaiting, StateDenied)
 )
 
@@ -59,7 +59,7 @@ func (c *call) doubtElsewhere() (Entry, error) {
 	if err != nil || found.State != StateNone || c.turn() != "" || repeats {
 		return found, err
 	}
-	return c.findElsewhere(Query{Digest: c.digest, States: done, Limit: maxDoneElsewhere}, c.minds)
+	return c.findElsewhere(Query{Digest: c.digest, States: acted, Limit: maxDoneElsewhere}, c.minds)
 }
 
 // findElsewhere returns the first entry that counts, of those the query asks for in the
