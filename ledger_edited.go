@@ -46,7 +46,8 @@ func (c *call) doubtOfEdited() (Entry, error) {
 	if !c.guard.asksApproval() || s.Session == "" && s.Run == "" {
 		return Entry{}, nil
 	}
-	return c.findElsewhere(Query{Tool: c.guard.info.Name, States: unsettled, Limit: maxUnsettled}, c.ranEdited)
+	found, _, err := c.findElsewhere(Query{Tool: c.guard.info.Name, States: unsettled, Limit: maxUnsettled}, c.ranEdited)
+	return found, err
 }
 
 // ranEdited says that the entry is of another call that this one repeats. What a person

@@ -9,7 +9,6 @@ import "errors"
 // Of the same turn it also counts that it had, or that people are concerned with it.
 var (
 	doubtful = []State{StatePending, StateUnknown, StateParked, StateAborted, StateApproved}
-	acted    = []State{StateSucceeded}
 	ofATurn  = append(doubtful[:len(doubtful):len(doubtful)], StateSucceeded, StateAwaiting, StateDenied)
 )
 
@@ -51,20 +50,20 @@ func (c *call) doubtElsewhere() (Entry, error) {
 	if !c.scope.stepped() {
 		return Entry{}, nil // it has the key of its twins
 	}
-	q, repeats := Query{Digest: c.digest, States: doubtful, Limit: maxElsewhere}, c.guard.info.meansRepeats()
-	if c.turn() != "" && !repeats {
-		q.States = ofATurn
+	if !c.guard.info.meansRepeats() {
+		found, more, err := c.findElsewhere(Query{Digest: c.digest, States: ofATurn, Limit: c.lastElsewhere()}, c.minds)
+		if err != nil || found.State != StateNone || !more {
+			return found, err
+		}
 	}
-	found, err := c.findElsewhere(q, c.minds)
-	if err != nil || found.State != StateNone || c.turn() != "" || repeats {
-		return found, err
-	}
-	return c.findElsewhere(Query{Digest: c.digest, States: acted, Limit: maxDoneElsewhere}, c.minds)
+	found, _, err := c.findElsewhere(Query{Digest: c.digest, States: doubtful, Limit: maxElsewhere}, c.minds)
+	return found, err
 }
 
 // findElsewhere returns the first entry that counts, of those the query asks for in the
-// same conversation, or else the same run; the zero Entry if there is none.
-func (c *call) findElsewhere(q Query, counts func(*Entry) bool) (Entry, error) {
+// same conversation, or else the same run; the zero Entry if there is none. There may be
+// more than the query has room for.
+func (c *call) findElsewhere(q Query, counts func(*Entry) bool) (one Entry, more bool, err error) {
 	s := c.scope
 	if q.Tenant, q.Session = s.Tenant, s.Session; q.Session == "" {
 		q.Run = s.Run
@@ -72,19 +71,24 @@ func (c *call) findElsewhere(q Query, counts func(*Entry) bool) (Entry, error) {
 	found, err := c.guard.journal.scan(c.ctx, c.left(callbackTimeout), q)
 	for i := range found {
 		if e := &found[i]; e.Scope.Tenant == s.Tenant && e.Key != c.ledger.entry.Key && counts(e) {
-			return *e, err
+			return *e, false, err
 		}
 	}
-	return Entry{}, err
+	return Entry{}, len(found) == q.Limit, err
 }
 
 // maxElsewhere bounds how many identical calls are looked at, the newest first. Beside
 // one in doubt none has been made since.
 const maxElsewhere = 100
 
-// maxDoneElsewhere bounds it for what is done, where that answers no turn: after one
-// that was settled later only calls without a step are made.
-const maxDoneElsewhere = 10
+// lastElsewhere bounds it for what is done as well. Where that answers no turn a few
+// will do: after one that was settled later only calls without a step are made.
+func (c *call) lastElsewhere() int {
+	if c.turn() == "" {
+		return 10
+	}
+	return maxElsewhere
+}
 
 // minds says whether an identical call of another step keeps this one from running.
 func (c *call) minds(e *Entry) bool {

@@ -204,6 +204,26 @@ func TestAStepReadsOnlyWhatItAsksFor(t *testing.T) {
 	assert.Equal(t, 1, j.n)
 }
 
+// However much has succeeded since, a doubt is found.
+func TestADoubtBehindManySuccesses(t *testing.T) {
+	t.Parallel()
+	b, j := &bank{loses: true}, toolguard.NewMemoryJournal()
+	g := guardOf(t, refundTool(b, toolguard.NonIdempotent), &toolguard.Options{Journal: j, Retry: toolguard.RetryPolicy{Off: true}})
+	refundOf(inStep("1"), g, "A")
+	found, err := j.Scan(t.Context(), toolguard.Query{})
+	require.NoError(t, err)
+	require.Equal(t, toolguard.StateUnknown, found[0].State)
+	for i := range 20 { // as by processes that knew nothing of it
+		e := found[0]
+		e.State, e.Due, e.Code, e.Key, e.Scope.Step = toolguard.StateSucceeded, 0, "", fmt.Sprint("k", i), fmt.Sprint("s", i)
+		e.Group = e.Key
+		_, ok, err := j.Write(t.Context(), toolguard.Version{}, e)
+		require.True(t, ok && err == nil)
+	}
+	assert.Equal(t, "in_doubt/unknown", verdict(refundOf(inStep("2"), g, "A")))
+	assert.Equal(t, 1, b.count())
+}
+
 // In a turn of a conversation identical calls are one, whatever the step and the process.
 func TestStepsOfATurnAreOne(t *testing.T) {
 	t.Parallel()
