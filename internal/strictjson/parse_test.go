@@ -303,3 +303,13 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { checkAgainstStd(t, text) })
 }
+
+// A call without arguments is not parsed: what is known of it is what the parser says.
+func TestTheEmptyObjectIsKnown(t *testing.T) {
+	t.Parallel()
+	parsed := parser{doc: Doc{Text: []byte("{}")}, limits: Limits{}.OrDefault()}
+	require.Nil(t, parsed.document())
+	known, err := Parse([]byte("{}"), Limits{})
+	require.NoError(t, err)
+	assert.Equal(t, parsed.doc, known)
+}
