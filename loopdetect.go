@@ -70,6 +70,11 @@ func (p LoopPolicy) check() error {
 	if full := p.withDefaults(); full.Tries < full.Repeats {
 		errs = append(errs, badOption("Loop.Tries", full.Tries, fmt.Sprintf("at least Loop.Repeats, %d", full.Repeats)))
 	}
+	for i, name := range p.Volatile {
+		if name == "" {
+			errs = append(errs, badOption(fmt.Sprintf("Loop.Volatile[%d]", i), `""`, "the name of a member"))
+		}
+	}
 	return errors.Join(errs...)
 }
 

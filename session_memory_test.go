@@ -130,6 +130,7 @@ func TestSessionPolicyIsChecked(t *testing.T) {
 	for want, o := range map[string]toolguard.Options{
 		"Loop.Repeats is 1":    {Loop: toolguard.LoopPolicy{Repeats: 1}},
 		"Loop.Cycles is -1":    {Loop: toolguard.LoopPolicy{Cycles: -1}},
+		"Loop.Volatile[1] is":  {Loop: toolguard.LoopPolicy{Volatile: []string{"at", ""}}},
 		"Loop.Tries is 2":      {Loop: toolguard.LoopPolicy{Tries: 2}},
 		"Loop.Streak is -1":    {Loop: toolguard.LoopPolicy{Streak: -1}},
 		"Dedupe.Reuse is -1s":  {Dedupe: toolguard.DedupePolicy{Reuse: -time.Second}},

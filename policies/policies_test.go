@@ -219,6 +219,7 @@ func TestIdentity(t *testing.T) {
 			assert.Equal(t, c.attempts, guard.Describe().MaxAttempts)
 			if c.attempts > 1 {
 				assert.Equal(t, o.Retry.BaseDelay, o.Retry.MaxDelay)
+				assert.Equal(t, o.Retry.BaseDelay, o.Retry.RateLimitDelay, "after a rate limit too")
 			}
 		})
 	}
@@ -333,19 +334,39 @@ func TestSetInsideAnotherDocument(t *testing.T) {
 	assert.Equal(t, parse(t, levels), &config.Guards, "an error leaves the set alone")
 }
 
+// Whatever a host does to its options, the set and the other hosts keep theirs.
 func TestSetIsImmutable(t *testing.T) {
 	t.Parallel()
 	const text = `{"version":1,"defaults":{
 	  "timeout": {"classes": {"batch": "60s"}}, "retry": {"rules": {"timeout": {"attempts": 2}}},
-	  "concurrency": {"serialize_by": ["id"]}}}`
+	  "concurrency": {"serialize_by": ["id"]}, "loop": {"volatile": ["at"]},
+	  "approval": {"effects": ["idempotent"], "risks": ["high"]}}}`
 	set := parse(t, text)
 	o := set.Options("t")
-	o.Timeout.Classes["batch"] = 1
-	o.Retry.Rules["timeout"] = toolguard.RetryRule{Attempts: 9}
-	o.Concurrency.SerializeBy[0] = "other"
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(o)) {
+		if field.Type.Kind() == reflect.Struct {
+			wipe(t, field.Name, reflect.ValueOf(&o).Elem().FieldByIndex(field.Index))
+		}
+	}
 	assert.Equal(t, parse(t, text), set)
 	_ = set.For(toolguard.Info{Name: "t", Class: "media"})
 	assert.Equal(t, parse(t, text), set)
+}
+
+// wipe overwrites what the lists and maps of a policy hold.
+func wipe(t *testing.T, name string, policy reflect.Value) {
+	t.Helper()
+	for i := range policy.NumField() {
+		field, of := policy.Field(i), name+"."+policy.Type().Field(i).Name
+		switch field.Kind() {
+		case reflect.Slice:
+			require.NotZero(t, field.Len(), "the document gives nothing for %s", of)
+			field.Index(0).SetZero()
+		case reflect.Map:
+			require.NotZero(t, field.Len(), "the document gives nothing for %s", of)
+			field.SetMapIndex(field.MapKeys()[0], reflect.Zero(field.Type().Elem()))
+		}
+	}
 }
 
 func TestSetIsSafeForConcurrentUse(t *testing.T) {

@@ -32,7 +32,11 @@ func TestRefuses(t *testing.T) {
 		// What inherits without saying so.
 		{`{"version":1,"tools":{"a/b":{"retry":{}}}}`, `policies: /tools/a~1b/retry: says nothing, want a member that is set; to inherit leave it out`},
 		{`{"version":1,"classes":{"c":{"retry":{"off":false}}}}`, `policies: /classes/c/retry: says nothing`},
+		{`{"version":1,"tools":{"refund":{"retry":null}}}`, `policies: /tools/refund/retry: null, want it left out, or a value`},
+		{`{"version":1,"dependencies":null}`, `policies: /dependencies: null, want it left out, or a value`},
+		{`{"version":1,"groups":{"identity":{"retries":null}}}`, `policies: /groups/identity/retries: null, want it left out, or a value`},
 		// Values, wherever they stand.
+		{`{"version":1,"defaults":{"loop":{"volatile":["at",""]}}}`, `policies: /defaults/loop/volatile/1: "", want the name of a member`},
 		{`{"version":1,"tools":{"refund":{"retry":{"budget":3}}}}`, `policies: /tools/refund/retry/budget: 3, want between 0 and 1`},
 		{`{"version":1,"classes":{"c":{"retry":{"factor":0.5}}}}`, `policies: /classes/c/retry/factor: 0.5, want `},
 		{`{"version":1,"defaults":{"retry":{"rules":{"a.b[\"] c":{"attempts":1}}}}}`, `policies: /defaults/retry/rules/a.b["] c: a.b["] c, want a code or a category`},

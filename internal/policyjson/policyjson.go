@@ -11,7 +11,8 @@
 //     zero is refused: in Go zero stands for the default, and whoever writes a
 //     zero down means something else. Behind a pointer, in a map or in a list a
 //     zero is a value like any other.
-//   - Nothing is negative, and null is only known to pointers.
+//   - Nothing is negative. Null is only known to pointers in a map or in a list:
+//     as a member it could mean that there is to be none, and would mean the default.
 //   - Unknown and repeated members are refused.
 //
 // What is written can be read back, and means the same.

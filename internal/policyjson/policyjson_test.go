@@ -150,7 +150,7 @@ func TestReads(t *testing.T) {
 		Classes: map[string]time.Duration{"media": 300 * time.Second}, SerializeBy: []string{"id", ""},
 	}, got)
 
-	require.NoError(t, Unmarshal([]byte(`{"pointer":null}`), &got))
+	require.NoError(t, Unmarshal([]byte(`{}`), &got))
 	assert.Equal(t, policy{}, got, "a document replaces the policy, it does not add to it")
 }
 
@@ -206,6 +206,7 @@ func TestRefuses(t *testing.T) {
 		{`{"contact":{}}`, `/contact: an object, want a string`},
 		{`{"nested":"x"}`, `/nested: "x", want an object`},
 		{`{"pointer":1}`, `/pointer: 1, want an object`},
+		{`{"pointer":null}`, `/pointer: null, want it left out, or a value`},
 		{`{"classes":["media"]}`, `/classes: an array, want an object`},
 		{`{"serialize_by":"id"}`, `/serialize_by: "id", want an array`},
 	} {

@@ -115,6 +115,10 @@ func (r *reader) object(node int32, v reflect.Value) {
 			continue
 		}
 		member := v.FieldByIndex(f.index)
+		if member.Kind() == reflect.Pointer && r.doc.Nodes[child].Kind == strictjson.Null {
+			r.want(child, "it left out, or a value")
+			continue
+		}
 		before := len(r.errs)
 		r.value(child, member)
 		if isNumber(member.Type()) && member.IsZero() && len(r.errs) == before {
