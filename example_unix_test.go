@@ -4,11 +4,12 @@ package toolguard_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -44,8 +45,39 @@ func ExampleFunc_childProcess() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	env := guard.Do(context.Background(), toolguard.Call{Args: json.RawMessage(`{"script":"sleep 60 & sleep 60"}`)})
-	fmt.Println(env.Error.Code, guard.Stats().Abandoned)
+	pipe, name := openPipe()
+	defer os.Remove(name)
+	defer pipe.Close()
+	leave, _ := exec.LookPath("setsid") // where there is none nobody leaves the group
+	for _, script := range []string{
+		"exec 3>" + name + "; sleep 60 & sleep 60",
+		leave + " sleep 5 & sleep 60", // who has left it holds the output
+	} {
+		env := guard.Do(context.Background(), toolguard.Call{Args: fmt.Appendf(nil, `{"script":%q}`, script)})
+		fmt.Println(env.Error.Code, guard.Stats().Abandoned)
+	}
+	_, err = io.Copy(io.Discard, pipe) // until the last of the group has let go of it
+	fmt.Println("the group outlives it:", err != nil)
 
-	// Output: attempt_timeout 0
+	// Output:
+	// attempt_timeout 0
+	// attempt_timeout 0
+	// the group outlives it: false
+}
+
+// openPipe returns the end to read of a named pipe. It is at its end once no process
+// has the other one, which is waited for for 10 s.
+func openPipe() (pipe *os.File, name string) {
+	name = filepath.Join(os.TempDir(), fmt.Sprintf("toolguard-pipe-%d", os.Getpid()))
+	if err := exec.Command("mkfifo", name).Run(); err != nil {
+		log.Fatal(err)
+	}
+	pipe, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := pipe.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		log.Fatal(err)
+	}
+	return pipe, name
 }
