@@ -574,17 +574,29 @@ func TestDurabilityIsDemanded(t *testing.T) {
 	assert.ErrorContains(t, err, "Options.Journal is volatile, want a durability of disk")
 }
 
-// The caller may be gone when the answer is there: it is written down all the same.
+// The caller may be gone when the answer is there: it is written down all the same,
+// wherever that is, and also if it comes late.
 func TestSettlingOutlivesTheCaller(t *testing.T) {
 	t.Parallel()
-	j := toolguard.NewMemoryJournal()
-	ctx, cancel := context.WithCancel(inTurn("1"))
-	g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
-		cancel()
-		return toolguard.Result{Text: "done"}, nil
-	}), &toolguard.Options{Journal: j})
-	doIn(ctx, g)
-	assert.Equal(t, toolguard.StateSucceeded, entry(t, j).State)
+	for _, takes := range []time.Duration{0, minute} {
+		for name, used := range map[string]func(toolguard.Journal) toolguard.Journal{
+			"in memory": func(m toolguard.Journal) toolguard.Journal { return m },
+			"elsewhere": func(m toolguard.Journal) toolguard.Journal { return &faulty{Journal: m} },
+		} {
+			inBubble(t, fmt.Sprint(name, takes), func(t *testing.T) {
+				m := toolguard.NewMemoryJournal()
+				ctx, cancel := context.WithCancel(inTurn("1"))
+				g := guardOf(t, toolOf(toolguard.NonIdempotent, func(context.Context) (toolguard.Result, error) {
+					cancel()
+					time.Sleep(takes)
+					return toolguard.Result{Text: "done"}, nil
+				}), &toolguard.Options{Journal: used(m)})
+				doIn(ctx, g)
+				time.Sleep(2 * takes)
+				assert.Equal(t, toolguard.StateSucceeded, entry(t, m).State)
+			})
+		}
+	}
 }
 
 // After an error the key may be somebody else's: it is not taken for one's own.
