@@ -25,11 +25,12 @@
 // # Policies
 //
 // Defaults, a class and a tool hold any of "arguments", "timeout", "retry",
-// "breaker", "concurrency", "loop", "dedupe", "observe" and "render": the policies of
-// [toolguard.Options], their members named after the fields in lower_snake. A
-// tool's policy goes before its class's, a class's before the default's, and
-// replaces it whole: a policy is never put together from two places. One that
-// is absent is inherited; null is refused, as it could mean none at all.
+// "breaker", "concurrency", "loop", "dedupe", "journaling", "approval", "observe"
+// and "render": the policies of [toolguard.Options], their members named after
+// the fields in lower_snake. A tool's policy goes before its class's, a class's
+// before the default's, and replaces it whole: a policy is never put together
+// from two places. One that is absent is inherited; null is refused, as it could
+// mean none at all.
 //
 // A tool belongs to the class the document gives it, else, with [Set.For], to
 // that of its author, Info.Class. The class chooses the bundle of policies, and

@@ -122,7 +122,10 @@ func TestEveryPolicyIsInherited(t *testing.T) {
 		}
 	}
 	require.Len(t, policy, fields, "a policy of Options has no place in the document")
+	comment, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
 	for name, text := range policy {
+		assert.Contains(t, string(comment), `"`+name+`"`, "the package comment leaves a policy out")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			given := func(n string) string { return `{"` + name + `":` + strings.ReplaceAll(text, "N", n) + `}` }
