@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +36,7 @@ func TestTheConversationGoesAsItShould(t *testing.T) {
 				t.Fatalf("%v\n%s", err, &out)
 			}
 			checkAnswers(t, r, test.failures)
+			checkPrinted(t, out.String(), r)
 			checkLedger(t, r)
 			if lost := r.reads[slices.Index(codes, "connection_lost")]; !strings.Contains(lost, test.says) {
 				t.Errorf("after the lost answer the model reads %q, want %q in it", lost, test.says)
@@ -63,6 +66,48 @@ func checkAnswers(t *testing.T, r result, failures string) {
 	}
 	if r.took > 10*time.Second {
 		t.Errorf("it took %v, want less than 10 s", r.took)
+	}
+}
+
+// really is what the conversation is there to show: each way to misbehave is played,
+// and what the guard did about it stands beside it.
+var really = []string{
+	`GET /orders/A-17 -> 503, Retry-After: 1`,
+	`attempt 1 ended in service_unavailable, the next in 1(\.\d+)?s`, // not before the service has asked for it
+	`GET /parcels/A-17 -> 500`,
+	`attempt 3 ended in server_error, the last one \(attempts_used\)`,
+	`the breaker goes from closed to open`,
+	`GET /help\S+ -> no answer`,
+	`attempt 1 ended in abandoned, the last one`,
+	`attempt 1 ended in connection_refused, the next in`,
+	`ledger: refund R-1 of 8000 cents`,
+	`POST /refunds -> done, but the connection broke before the answer`,
+	`attempt 1 ended in connection_lost, the last one \(outcome_unknown\)`,
+	`PUT /orders/A-17/address -> 200`,
+	`GET /reviews/L-1 -> 200, an HTML page`,
+	`attempt 1 ended in panic, the last one`,
+	`GET /prices/L-1 -> 503`,
+}
+
+// checkPrinted wants each call printed with what happened and what the model reads.
+func checkPrinted(t *testing.T, out string, r result) {
+	t.Helper()
+	for i, s := range conversation {
+		_, part, _ := strings.Cut(out, fmt.Sprintf("\n%d. %s\n", i+1, s.title))
+		part, _, _ = strings.Cut(part, "\n\n")
+		for label, text := range map[string]string{"call": s.tool + " " + s.args, "reads": r.reads[i]} {
+			if want := strings.Join(fold(text), "\n          "); !strings.Contains(part, "  "+fmt.Sprintf("%-7s ", label)+want) {
+				t.Errorf("step %d does not print %q under %q:\n%s", i+1, want, label, part)
+			}
+		}
+		if nothing := strings.Contains(part, "no request reached the shop"); nothing != (s.want.attempts == 0) {
+			t.Errorf("step %d: that no request was made is printed: %t\n%s", i+1, nothing, part)
+		}
+	}
+	for _, line := range really {
+		if !regexp.MustCompile(`(?m) ms  (guard: )?` + line).MatchString(out) {
+			t.Errorf("nothing printed says %s", line)
+		}
 	}
 }
 

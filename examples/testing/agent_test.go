@@ -41,9 +41,13 @@ func converse(t *testing.T, f refundFunc, args ...string) (said string, runs uin
 	if err != nil {
 		t.Fatal(err)
 	}
-	said = Refund(t.Context(), guard, func(string) json.RawMessage {
+	asked := 0
+	said = Refund(t.Context(), guard, func(answer string) json.RawMessage {
 		if len(args) == 0 {
 			t.Fatal("the model is asked once more than it should be")
+		}
+		if asked++; asked > 1 && !strings.Contains(answer, "order_id is required") {
+			t.Errorf("the model is to correct itself and reads %q", answer)
 		}
 		next := args[0]
 		args = args[1:]
