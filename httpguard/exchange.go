@@ -51,14 +51,14 @@ func (x *exchange) outgoing() *http.Request {
 		ctx, x.cancel = context.WithCancel(ctx)
 	}
 	out := x.req.WithContext(httptrace.WithClientTrace(ctx, x.trace()))
+	x.propagate(out) // first: it may add a header that net/http takes for leave to send again
 	if x.unsafe {
-		header, keyed := x.t.unsafeHeader(x.req, x.ordinal)
+		header, keyed := x.t.unsafeHeader(out, x.ordinal)
 		out.Header = header
 		if keyed {
 			x.entry.KeySent()
 		}
 	}
-	x.propagate(out)
 	return out
 }
 

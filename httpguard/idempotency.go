@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ func (t *Transport) unsafeHeader(req *http.Request, ordinal int) (http.Header, b
 	for key, values := range req.Header {
 		lower := strings.ToLower(key)
 		if lower == name || lower == "idempotency-key" || lower == "x-idempotency-key" {
-			key, keyed = lower, true
+			// Without a value net/http takes the header for leave and sends none.
+			key, keyed = lower, keyed || len(values) > 0
 		}
 		h[key] = append(h[key], values...)
 	}
@@ -59,10 +61,18 @@ func (t *Transport) keyed(req *http.Request) bool {
 	if req.URL == nil {
 		return false
 	}
+	name, port := req.URL.Hostname(), req.URL.Port()
+	if port == "" {
+		port = defaultPorts[req.URL.Scheme]
+	}
+	withPort := net.JoinHostPort(name, port)
 	return slices.ContainsFunc(t.IdempotencyHosts, func(host string) bool {
-		return strings.EqualFold(host, req.URL.Host) || strings.EqualFold(host, req.URL.Hostname())
+		return strings.EqualFold(host, name) || strings.EqualFold(host, "["+name+"]") || strings.EqualFold(host, withPort)
 	})
 }
+
+// defaultPorts are the ports of URLs that name none.
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
 // requestKey derives the key of one request. The lengths keep different parts
 // from running into the same text.

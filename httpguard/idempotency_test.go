@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,17 +193,22 @@ func TestWhoGetsAKey(t *testing.T) {
 		url     string
 		want    bool
 	}{
-		"opted in":              {"k", []string{"a.test"}, "http://a.test/", true},
-		"other letter case":     {"k", []string{"A.test"}, "http://a.TEST/", true},
-		"any port":              {"k", []string{"a.test"}, "http://a.test:81/", true},
-		"that port":             {"k", []string{"a.test:81"}, "http://a.test:81/", true},
-		"other port":            {"k", []string{"a.test:82"}, "http://a.test:81/", false},
-		"other host":            {"k", []string{"a.test"}, "http://b.test/", false},
-		"subdomain":             {"k", []string{"a.test"}, "http://x.a.test/", false},
-		"nobody":                {"k", nil, "http://a.test/", false},
-		"call without a key":    {"", []string{"a.test"}, "http://a.test/", false},
-		"one of several":        {"k", []string{"b.test", "a.test"}, "http://a.test/", true},
-		"an address, with port": {"k", []string{"[::1]:80"}, "http://[::1]:80/", true},
+		"opted in":               {"k", []string{"a.test"}, "http://a.test/", true},
+		"other letter case":      {"k", []string{"A.test"}, "http://a.TEST/", true},
+		"any port":               {"k", []string{"a.test"}, "http://a.test:81/", true},
+		"that port":              {"k", []string{"a.test:81"}, "http://a.test:81/", true},
+		"other port":             {"k", []string{"a.test:82"}, "http://a.test:81/", false},
+		"other host":             {"k", []string{"a.test"}, "http://b.test/", false},
+		"subdomain":              {"k", []string{"a.test"}, "http://x.a.test/", false},
+		"nobody":                 {"k", nil, "http://a.test/", false},
+		"call without a key":     {"", []string{"a.test"}, "http://a.test/", false},
+		"one of several":         {"k", []string{"b.test", "a.test"}, "http://a.test/", true},
+		"the scheme's port":      {"k", []string{"a.test:443"}, "https://a.test/", true},
+		"that port, unsaid":      {"k", []string{"a.test"}, "https://a.test:443/", true},
+		"other scheme's port":    {"k", []string{"a.test:443"}, "http://a.test/", false},
+		"an address":             {"k", []string{"::1"}, "http://[::1]:80/", true},
+		"an address in URL form": {"k", []string{"[::1]"}, "http://[::1]:80/", true},
+		"an address, with port":  {"k", []string{"[::1]:80"}, "http://[::1]:80/", true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -233,6 +240,79 @@ func TestOwnHeaderName(t *testing.T) {
 	rt := Transport{IdempotencyHosts: []string{"a.test"}, IdempotencyHeader: "Request-Token"}
 	keys := keysOf(t, "k", rt, posts(t, "http://a.test/"))
 	assert.Contains(t, keys[0], "request-token: ")
+}
+
+// The tool's own header stays, whichever of the names for it the tool uses, in
+// whatever spelling, and net/http does not find it.
+func TestToolsOwnKeyIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for _, own := range []http.Header{
+		{"Idempotency-Key": {"mine"}},
+		{"X-Idempotency-Key": {"mine"}},
+		{"Request-Token": {"mine"}},
+		{"REQUEST-TOKEN": {"mine"}},
+		{"Request-Token": {"mine"}, "request-token": {"too"}},
+	} {
+		rt := Transport{IdempotencyHosts: []string{"a.test"}, IdempotencyHeader: "Request-Token"}
+		rt.Base = roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			values := 0
+			for name, sent := range req.Header {
+				assert.Equal(t, strings.ToLower(name), name, "net/http must not know it")
+				values += len(sent)
+			}
+			assert.Len(t, req.Header, 1)
+			assert.Equal(t, values, len(slices.Concat(slices.Collect(maps.Values(own))...)))
+			return &http.Response{StatusCode: 200, Body: http.NoBody, Request: req}, nil
+		})
+		ctx, a := attempt(t)
+		req, err := http.NewRequestWithContext(ctx, "POST", "http://a.test/", nil)
+		require.NoError(t, err)
+		req.Header = own
+		_, err = rt.RoundTrip(req)
+		require.NoError(t, err)
+		assert.True(t, a.Requests()[0].KeySent)
+	}
+}
+
+// net/http takes a key header without a value for leave to send again, and does
+// not write it: that is no key of the tool's own.
+func TestKeyHeaderWithoutAValueIsNoKey(t *testing.T) {
+	t.Parallel()
+	for host, keyed := range map[string]bool{"127.0.0.1": true, "elsewhere.test": false} {
+		server := newWireServer(t, killSecond)
+		rt := &Transport{Base: newPool(t), IdempotencyHosts: []string{host}}
+		ctx, a := attempt(t)
+		post := func() error {
+			req, err := http.NewRequestWithContext(ctx, "POST", server.url, nil)
+			require.NoError(t, err)
+			req.Header["Idempotency-Key"] = nil
+			resp, err := rt.RoundTrip(req)
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			return err
+		}
+		require.NoError(t, post())
+		require.Error(t, post())
+		assert.Equal(t, 2, server.count(), "the request arrived once")
+		assert.Equal(t, keyed, server.last().Header.Get("Idempotency-Key") != "")
+		assert.Equal(t, keyed, a.Requests()[1].KeySent)
+	}
+}
+
+// Headers the host adds cannot give net/http leave either.
+func TestPropagatedKeyHeaderIsNotSentTwice(t *testing.T) {
+	t.Parallel()
+	server := newWireServer(t, killSecond)
+	rt := &Transport{Base: newPool(t), Propagate: func(_ context.Context, h http.Header) { h.Set("Idempotency-Key", "host's") }}
+	ctx, a := attempt(t)
+	_, err := send(ctx, rt, "POST", server.url, "x")
+	require.NoError(t, err)
+	_, err = send(ctx, rt, "POST", server.url, "x")
+	require.Error(t, err)
+	assert.Equal(t, 2, server.count(), "the request arrived once")
+	assert.Equal(t, "host's", server.last().Header.Get("Idempotency-Key"))
+	assert.True(t, a.Requests()[1].KeySent)
 }
 
 func unique(keys []string) map[string]bool {

@@ -23,9 +23,9 @@ type Transport struct {
 	Base http.RoundTripper
 
 	// IdempotencyHosts lists the hosts whose unsafe requests get an idempotency
-	// key: "api.example.com" for any port, "api.example.com:8443" for one; no
-	// patterns, letter case is ignored. If empty, none. List only services that
-	// honour the header.
+	// key: "api.example.com" for any port, "api.example.com:8443" for one, where
+	// a URL without a port has that of its scheme; no patterns, letter case is
+	// ignored. If empty, none. List only services that honour the header.
 	//
 	// The key is the first 32 hex digits of a SHA-256 over the key of the call,
 	// the method, the URL without fragment and user, and the ordinal of the
@@ -46,8 +46,8 @@ type Transport struct {
 	Idle *IdleOptions
 
 	// Propagate, if not nil, adds headers to a copy of each request's, such as
-	// those of a trace, from the request's context. It must not block, and leave
-	// the headers of keys alone.
+	// those of a trace, from the request's context. It must not block. A key
+	// header it adds counts as the request's own.
 	Propagate func(ctx context.Context, header http.Header)
 }
 
