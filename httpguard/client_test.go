@@ -171,6 +171,46 @@ func TestClientDefaults(t *testing.T) {
 	assert.Same(t, http.DefaultTransport, new(Transport).base())
 }
 
+func TestClientPassesItsOptionsOn(t *testing.T) {
+	t.Parallel()
+	var sent http.Header
+	opts := Options{
+		Base: roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			sent = req.Header
+			return &http.Response{StatusCode: 204, Body: http.NoBody, Request: req}, nil
+		}),
+		IdempotencyHosts:  []string{"service.test"},
+		IdempotencyHeader: "Request-Token",
+		Propagate:         func(_ context.Context, h http.Header) { h.Set("Traceparent", "00-1") },
+	}
+	client, err := NewClient(opts)
+	require.NoError(t, err)
+	opts.IdempotencyHosts[0] = "changed later"
+	ctx, _ := attempt(t)
+	_, err = send(ctx, client.Transport, "POST", "http://service.test/", "x")
+	require.NoError(t, err)
+	assert.Len(t, sent["request-token"], 1)
+	assert.Equal(t, "00-1", sent.Get("Traceparent"))
+}
+
+// closingBase counts how often its idle connections are closed.
+type closingBase struct {
+	roundTripFunc
+	closed int
+}
+
+func (b *closingBase) CloseIdleConnections() { b.closed++ }
+
+func TestClientClosesIdleConnections(t *testing.T) {
+	t.Parallel()
+	base := new(closingBase)
+	client, err := NewClient(Options{Base: base})
+	require.NoError(t, err)
+	client.CloseIdleConnections()
+	assert.Equal(t, 1, base.closed)
+	(&Transport{Base: roundTripFunc(nil)}).CloseIdleConnections() // one that cannot
+}
+
 func TestNewClientNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	tests := map[string]Options{

@@ -137,6 +137,12 @@ func TestIdleReader(t *testing.T) {
 				require.Equal(t, tt.want.stalled, errors.As(err, &stalled), "%v", err)
 				require.Equal(t, tt.want.cut, errors.As(err, &cut), "%v", err)
 				assert.Equal(t, tt.want.stalled || tt.want.cut, err != nil)
+				if stalled != nil {
+					assert.EqualValues(t, len(text), stalled.HandedOn)
+				}
+				if cut != nil {
+					assert.EqualValues(t, len(text), cut.HandedOn)
+				}
 				if partial, ok := err.(interface{ Partial() bool }); ok {
 					assert.Equal(t, tt.want.partial, partial.Partial())
 				}
@@ -274,6 +280,31 @@ func TestContextEndsAWaitingRead(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		<-source.closed
 	})
+}
+
+// A source that breaks because the call has ended did not break off by itself.
+func TestSourceEndedByTheContextIsNotTruncated(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := NewIdleReader(ctx, newScripted(), IdleOptions{})
+	require.NoError(t, err)
+	cancel()
+	assert.Equal(t, context.Canceled, r.ending(net.ErrClosed))
+	assert.Equal(t, io.EOF, r.ending(io.EOF), "a whole stream is whole")
+}
+
+func TestReadWithoutAContextOrRoom(t *testing.T) {
+	t.Parallel()
+	var none context.Context
+	r, err := NewIdleReader(none, newScripted(step{text: "a"}), IdleOptions{})
+	require.NoError(t, err)
+	n, err := r.Read(nil)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	assert.Zero(t, r.bytes, "the source was not asked")
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	assert.Equal(t, "a", string(text))
 }
 
 func TestCloseEndsAWaitingRead(t *testing.T) {

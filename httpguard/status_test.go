@@ -1,9 +1,11 @@
 package httpguard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -83,6 +85,31 @@ func TestCheckResponseReadsLittle(t *testing.T) {
 	require.ErrorAs(t, err, &status)
 	assert.Len(t, status.Body, MaxPreview)
 	assert.LessOrEqual(t, source.n, drainBytes+idleBuffer)
+}
+
+// The rest of a page of an error is read, so that its connection serves on.
+func TestCheckResponseKeepsTheConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		base, dials := newBase(time.Second, time.Second), 0
+		serveInMemory(t, base, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			io.WriteString(w, strings.Repeat("x", drainBytes-1))
+		})
+		dial := base.DialContext
+		base.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials++
+			return dial(ctx, network, addr)
+		}
+		client := &http.Client{Transport: &Transport{Base: base}}
+		for range 3 {
+			resp, err := client.Get("http://service/")
+			require.NoError(t, err)
+			require.Error(t, CheckResponse(resp))
+			synctest.Wait()
+		}
+		assert.Equal(t, 1, dials)
+	})
 }
 
 func TestCheckResponseDoesNotWaitForABody(t *testing.T) {

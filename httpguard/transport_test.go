@@ -300,8 +300,12 @@ func TestSwitchedProtocolKeepsItsConnection(t *testing.T) {
 
 func TestTransportNamesABadLimit(t *testing.T) {
 	t.Parallel()
-	_, err := send(t.Context(), &Transport{Idle: &IdleOptions{Idle: -1}}, "GET", "http://service.invalid", "")
+	body := &closeRecorder{Reader: strings.NewReader("x")}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://service.invalid", body)
+	require.NoError(t, err)
+	_, err = (&Transport{Idle: &IdleOptions{Idle: -1}}).RoundTrip(req)
 	require.ErrorContains(t, err, "IdleOptions.Idle -1ns is negative")
+	assert.True(t, body.closed, "RoundTrip owes its caller a closed body")
 }
 
 func TestBaseThatReturnsNothing(t *testing.T) {

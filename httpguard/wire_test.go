@@ -139,10 +139,22 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// resettingServer speaks just enough HTTP/2 over TLS to take requests and reset
-// each stream with the given code. It returns its URL and the number of requests
-// it took, which onTake, if not nil, is told too.
+// resettingServer takes requests over HTTP/2 and resets each stream with the given
+// code. It returns its URL and the number of requests it took, which onTake, if
+// not nil, is told too.
 func resettingServer(t *testing.T, code uint32, onTake func(n int32)) (string, *atomic.Int32) {
+	t.Helper()
+	return streamServer(t, func(n int32, stream uint32) []byte {
+		if onTake != nil {
+			onTake(n)
+		}
+		return frame(frameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code))
+	})
+}
+
+// streamServer speaks just enough HTTP/2 over TLS to take requests and answer the
+// nth with a frame. It returns its URL and the number of requests it took.
+func streamServer(t *testing.T, answer func(n int32, stream uint32) []byte) (string, *atomic.Int32) {
 	t.Helper()
 	certs := httptest.NewTLSServer(http.NotFoundHandler())
 	config := &tls.Config{Certificates: certs.TLS.Certificates, NextProtos: []string{"h2"}}
@@ -151,18 +163,13 @@ func resettingServer(t *testing.T, code uint32, onTake func(n int32)) (string, *
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	taken := new(atomic.Int32)
-	take := func() {
-		if n := taken.Add(1); onTake != nil {
-			onTake(n)
-		}
-	}
 	go func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go resetStreams(conn, code, take)
+			go answerStreams(conn, func(stream uint32) []byte { return answer(taken.Add(1), stream) })
 		}
 	}()
 	return "https://" + l.Addr().String(), taken
@@ -172,7 +179,9 @@ const (
 	frameHeaders  = 1
 	frameReset    = 3
 	frameSettings = 4
+	frameGoAway   = 7
 	flagAck       = 1
+	flagsWhole    = 0x5 // of headers: nothing follows
 )
 
 // frame lays out one HTTP/2 frame (RFC 9113 §4.1).
@@ -182,7 +191,10 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-func resetStreams(conn net.Conn, code uint32, take func()) {
+// noContent is the answer 204, which HPACK has an index for.
+func noContent(stream uint32) []byte { return frame(frameHeaders, flagsWhole, stream, []byte{0x89}) }
+
+func answerStreams(conn net.Conn, answer func(stream uint32) []byte) {
 	defer conn.Close()
 	preface := make([]byte, 24)
 	if _, err := io.ReadFull(conn, preface); err != nil {
@@ -198,11 +210,16 @@ func resetStreams(conn net.Conn, code uint32, take func()) {
 		case head[3] == frameSettings && head[4]&flagAck == 0:
 			conn.Write(frame(frameSettings, flagAck, 0, nil))
 		case head[3] == frameHeaders:
-			take()
-			stream := binary.BigEndian.Uint32(head[5:]) &^ (1 << 31)
-			conn.Write(frame(frameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code)))
+			conn.Write(answer(binary.BigEndian.Uint32(head[5:]) &^ (1 << 31)))
 		}
 	}
+}
+
+// h2Conn passes for a connection on which HTTP/2 was agreed.
+type h2Conn struct{ net.Conn }
+
+func (h2Conn) ConnectionState() tls.ConnectionState {
+	return tls.ConnectionState{NegotiatedProtocol: "h2"}
 }
 
 // brokenConn fails every write once it is broken, before a byte has left.
