@@ -293,6 +293,17 @@ func TestSourceEndedByTheContextIsNotTruncated(t *testing.T) {
 	assert.Equal(t, io.EOF, r.ending(io.EOF), "a whole stream is whole")
 }
 
+// What arrives at the very moment the limit passes is taken.
+func TestDataAtTheLimitIsTaken(t *testing.T) {
+	t.Parallel()
+	r := watch(t, newScripted(), IdleOptions{})
+	r.buf = []byte("x")
+	r.results <- readResult{n: 1}
+	r.lateOrStalled(DefaultFirstByte)
+	require.NoError(t, r.err)
+	assert.Equal(t, "x", string(r.rest))
+}
+
 func TestReadWithoutAContextOrRoom(t *testing.T) {
 	t.Parallel()
 	var none context.Context

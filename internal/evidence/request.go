@@ -12,7 +12,7 @@ type Request struct {
 	Traced       bool      // the transport reports connections at all
 	Connected    bool      // a connection was handed to the request, in any of the transport's own tries
 	WroteHeaders bool      // the headers went to that connection's buffer
-	WroteRequest bool      // headers and body went to that connection's buffer
+	WroteRequest bool      // headers and body went to that connection's buffer; a body the server declined when asked (100-continue) did not
 	FirstByte    bool      // the first byte of an answer arrived
 	Resent       bool      // another connection was handed out after the headers had been written once
 	KeySent      bool      // an idempotency key was sent along
