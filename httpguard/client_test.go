@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,7 +190,7 @@ func TestClientPassesItsOptionsOn(t *testing.T) {
 	ctx, _ := attempt(t)
 	_, err = send(ctx, client.Transport, "POST", "http://service.test/", "x")
 	require.NoError(t, err)
-	assert.Len(t, sent["request-token"], 1)
+	assert.Len(t, sent[strings.ToLower(opts.IdempotencyHeader)], 1)
 	assert.Equal(t, "00-1", sent.Get("Traceparent"))
 }
 
