@@ -66,15 +66,15 @@ func (w fieldWalk) of(t reflect.Type) *fieldSet {
 	return nil
 }
 
-// readsItself reports whether a value of the type hands what it is decoded from to code
-// that is neither this package's nor the standard library's.
+// readsItself reports whether a value of the type hands what it is decoded from to
+// code of its own.
 func readsItself(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if seen[t] {
 		return false
 	}
 	seen[t] = true
 	if p := reflect.PointerTo(t); p.Implements(jsonUnmarshaler) || p.Implements(textUnmarshaler) {
-		return strings.Contains(t.PkgPath(), ".") || t.PkgPath() == "main" || t.Name() == ""
+		return true
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
