@@ -115,10 +115,10 @@ func (j *MemoryJournal) stamp(at time.Time) time.Time {
 // put puts what is made of e where it belongs, from where it was.
 func (j *MemoryJournal) put(e *Entry, p *packed, shelf int) {
 	to := shelfOf(e.State)
-	if shelf != nowhere && shelf != to {
-		delete(j.shelves[shelf], e.Key)
-	}
 	if shelf != to {
+		if shelf != nowhere {
+			delete(j.shelves[shelf], e.Key)
+		}
 		j.shelves[to][e.Key] = p
 	}
 	if to == recent {

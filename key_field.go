@@ -65,7 +65,7 @@ func (a *arguments) digestOf(doc *strictjson.Doc) Digest {
 
 // digestOfText is that of a stored document; the zero Digest if it is none.
 func (a *arguments) digestOfText(text json.RawMessage) Digest {
-	doc, err := strictjson.Parse(slices.Clone(text), a.limits)
+	doc, err := strictjson.Parse(text, a.limits)
 	if err != nil || !doc.IsObject() {
 		return Digest{}
 	}

@@ -201,12 +201,17 @@ func (c *call) editedBefore() bool {
 // asked for.
 func (c *call) runsEdited() bool {
 	e := &c.ledger.entry
-	return (e.State == StateApproved || e.State.inDoubt()) && e.Approval != nil && e.Approval.Edited
+	return (e.State == StateApproved || e.State.inDoubt()) && e.Approval.edited()
+}
+
+// noted says that there is such a note.
+func (c *call) noted(kind NoteKind) bool {
+	return slices.ContainsFunc(c.notes, func(n Note) bool { return n.Kind == kind })
 }
 
 // noteOnce adds a note, if it is not there.
 func (c *call) noteOnce(kind NoteKind) {
-	if !slices.ContainsFunc(c.notes, func(n Note) bool { return n.Kind == kind }) {
+	if !c.noted(kind) {
 		c.notes = append(c.notes, Note{Kind: kind})
 	}
 }

@@ -2,7 +2,6 @@ package toolguard
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/toolguard-go/toolguard/prompts"
 )
@@ -16,7 +15,7 @@ const maxEditedShown = 240
 
 // noteEdited says, once, that a person wrote args in place of those that were asked for.
 func (c *call) noteEdited(args json.RawMessage) {
-	if !slices.ContainsFunc(c.notes, isEdited) {
+	if !c.noted(prompts.NoteArgsEdited) {
 		c.notes = append(c.notes, Note{Kind: prompts.NoteArgsEdited, To: c.cutRedacted(string(args), maxEditedShown)})
 	}
 }
@@ -28,7 +27,7 @@ func (a *Approval) edited() bool { return a != nil && a.Edited }
 
 // refusesEdit says that what was refused is what a person wrote: the model cannot mend it.
 func (c *call) refusesEdit() bool {
-	return c.failure.row().category == CategoryParam && slices.ContainsFunc(c.notes, isEdited)
+	return c.failure.row().category == CategoryParam && c.noted(prompts.NoteArgsEdited)
 }
 
 // unsettled are the states in which such a call may have had its effect, or may have it yet.
@@ -55,5 +54,5 @@ func (c *call) doubtOfEdited() (Entry, error) {
 func (c *call) ranEdited(e *Entry) bool {
 	over := e.State == StateApproved && !e.Approval.doubts() || e.State == StateAborted && !c.scope.stepped() && c.scope.Turn != "" && !c.sameTurn(e)
 	decided := e.Key == c.ledger.entry.Linked // about which a person has: this call is in its place
-	return !over && !decided && e.Approval != nil && e.Approval.Edited && c.guard.args.digestOfText(e.Args) == c.digest
+	return !over && !decided && e.Approval.edited() && c.guard.args.digestOfText(e.Args) == c.digest
 }

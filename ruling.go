@@ -128,7 +128,7 @@ func (r *Ruling) apply(e Entry) (Entry, error) {
 
 // approve lets the entry run, as it is or with other arguments.
 func (r *Ruling) approve(e Entry) (Entry, error) {
-	edited := e.Approval != nil && e.Approval.Edited // before
+	edited := e.Approval.edited() // before
 	if len(r.Args) > 0 {
 		edited = true
 		doc, err := strictjson.Parse(r.Args, strictjson.Limits{})
