@@ -76,6 +76,7 @@ type rare struct {
 	borrows  bool            // and holds
 	beside   bool            // its entry is beside that of the attempt it could have the key of
 	stoodIn  bool            // a stand-in had the effect, or may have had it
+	skipped  []string        // stand-ins whose arguments could not be made
 	// redacting is what the host's redactor has taken so far.
 	redacting time.Duration
 }

@@ -80,14 +80,17 @@ func TestAFailedFallbackChangesNothing(t *testing.T) {
 func TestAlternativesWithoutArgumentsAreSkipped(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "the first of two", func(t *testing.T) {
-		skipped := inOrder(answers("never"))
-		env := do(guardOf(t, lookUp("weather", fails(errDown)), &toolguard.Options{Retry: once, Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{
+		skipped, log := inOrder(answers("never")), &eventLog{}
+		env := do(guardOf(t, lookUp("weather", fails(errDown)), &toolguard.Options{Retry: once, Observer: log, Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{
 			{Tool: lookUp("map", skipped.call), Args: func(json.RawMessage) (json.RawMessage, error) { return nil, errors.New("no place") }},
 			{Tool: lookUp("almanac", answers("mild"))},
 		}}}))
 		require.True(t, env.OK)
 		assert.Equal(t, "almanac", env.Degraded.Source)
 		assert.Zero(t, skipped.count())
+		calls := log.of(toolguard.EventCall)
+		require.Len(t, calls, 2, "the almanac's, then that of the call it is in")
+		assert.Equal(t, "without arguments, passed over: map", calls[1].Detail)
 	})
 }
 

@@ -147,10 +147,18 @@ func (c *call) fallBack() {
 func (c *call) answeredBy(f *fallback) bool {
 	for i := range f.alternatives {
 		a := &f.alternatives[i]
-		if !c.mayFallBack() || !c.intendsElsewhere(a) {
+		if !c.mayFallBack() {
 			return false
 		}
-		if c.tryAlternative(a) {
+		args, err := c.alternativeArgs(a)
+		if err != nil {
+			c.rarely().skipped = append(c.rarely().skipped, a.guard.info.Name)
+			continue
+		}
+		if !c.intendsElsewhere(a) {
+			return false
+		}
+		if c.tryAlternative(a, args) {
 			return true
 		}
 	}
@@ -214,11 +222,7 @@ func (c *call) effectElsewhere() Effect {
 	return c.guard.info.Effect
 }
 
-func (c *call) tryAlternative(a *alternative) bool {
-	args, err := c.alternativeArgs(a)
-	if err != nil {
-		return false
-	}
+func (c *call) tryAlternative(a *alternative, args json.RawMessage) bool {
 	ctx, cancel := c.budgeted()
 	defer cancel()
 	began := time.Now()

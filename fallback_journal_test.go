@@ -2,6 +2,7 @@ package toolguard_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -188,5 +189,25 @@ func TestAStandInThatAsksMayHaveActed(t *testing.T) {
 		})
 		assert.True(t, doIn(inTurn("1"), g).OK)
 		assert.Equal(t, toolguard.StateUnknown, entry(t, j).State)
+	})
+}
+
+// A stand-in that cannot be asked is not written down to act.
+func TestAStandInWithoutArgumentsIsNotIntended(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		j := toolguard.NewMemoryJournal()
+		g := guardOf(t, toolOf(toolguard.NonIdempotent, fails(toolguard.NotStarted(toolguard.Unavailable("down")))), &toolguard.Options{
+			Journal: j, Retry: once, Fallback: &toolguard.Fallback{Alternatives: []toolguard.Alternative{{
+				Tool: toolOf(toolguard.NonIdempotent, answers("never")), SameEffect: true,
+				Args: func(json.RawMessage) (json.RawMessage, error) { return nil, errors.New("no such form") },
+			}}},
+		})
+		doIn(inStep("1"), g)
+		records, err := j.Records(t.Context(), toolguard.RecordQuery{})
+		require.NoError(t, err)
+		require.NotEmpty(t, records)
+		for _, r := range records {
+			assert.NotEqual(t, toolguard.RecordStandIn, r.Kind)
+		}
 	})
 }

@@ -212,7 +212,8 @@ type Event struct {
 	// Incident ties the event to the envelope the model read.
 	Incident string
 	// Err is the whole cause chain, for the operator only. Detail is what was
-	// read from its typed causes.
+	// read from its typed causes, and which Alternatives were passed over because
+	// their arguments could not be made.
 	Err    error
 	Detail string
 	// Notes are what the envelope says beside the answer.

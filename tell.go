@@ -2,6 +2,7 @@ package toolguard
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -109,6 +110,12 @@ func (c *call) tellCall(d *delivery) {
 	e.Attempts, e.Outcome, e.OK = c.attempts, c.outcome, c.failure == nil
 	if c.failure != nil {
 		e.fail(c.failure)
+	}
+	if c.rare != nil && len(c.rare.skipped) > 0 {
+		if e.Detail != "" {
+			e.Detail += "; "
+		}
+		e.Detail += "without arguments, passed over: " + strings.Join(c.rare.skipped, ", ")
 	}
 	e.Bytes = c.answerSize()
 	if c.inJournal() && c.ledger.approval != nil {
